@@ -1,0 +1,1 @@
+"""Safe loading of mmengine's and timm's checkpoints."""
