@@ -10,6 +10,7 @@ import importlib
 import wrapt
 
 FOLLOWS = {
+    'fan_dense.compat.packages': 'mmengine.utils.package_utils',
     'fan_dense.compat.checkpoint': 'mmengine.runner.checkpoint',
     'fan_dense.models': 'mmengine.model',
     'fan_dense.datasets.transforms': 'mmcv.transforms',
@@ -22,3 +23,13 @@ def install() -> None:
     """Import every module of :data:`FOLLOWS` once its host is imported. Call it once."""
     for module, host in FOLLOWS.items():
         wrapt.register_post_import_hook(lambda _, module=module: importlib.import_module(module), host)
+
+
+class SearchFolder(str):
+    """An entry of ``sys.path`` that sets the stack up in worker processes too.
+
+    A process that multiprocessing spawns reads its parent's ``sys.path`` before the script and the data set; reading
+    this class imports fan_dense.
+    """
+
+    __slots__ = ()
