@@ -1,0 +1,159 @@
+"""Linear filters along rows of contiguous samples. What is written through slices, numba turns into vector code.
+
+Sums are made in the order of the published implementation, term by term, so that they round alike.
+"""
+
+import numpy as np
+from numba import njit
+
+TILE = 1024  # samples: the rows that a filter needs at a time stay in the second-level cache
+
+
+@njit(cache=True, nogil=True)
+def separable(image, vertical, horizontal, rows, columns, divisor, out, quantise):
+    """Symmetric filter along rows, then along columns, of image (H, W, C) / divisor, in the dtype of the weights.
+
+    Args:
+        vertical: (R + 1,) weights, the centre first. ``horizontal``: (S + 1,) likewise.
+        rows: (H + 2 R,) the row that stands at -R..H + R - 1. ``columns``: (W + 2 S,) likewise.
+        out: (H, W, C), written. With ``quantise`` it gets trunc(255 clip(result, 0, 1)).
+    """
+    height, width, channels = image.shape
+    radius, samples = vertical.size - 1, width * channels
+    pad = (horizontal.size - 1) * channels
+    source, target = image.reshape(height, samples), out.reshape(height, samples)
+    index = np.empty(samples + 2 * pad, np.int64)
+    for i in range(index.size):
+        index[i] = columns[i // channels] * channels + i % channels
+    for start in range(0, samples, TILE):
+        count = min(TILE, samples - start)
+        ring = np.empty((2 * radius + 1, count + 2 * pad), vertical.dtype)
+        smooth = np.empty(count + 2 * pad, vertical.dtype)
+        sums = np.empty(count, vertical.dtype)
+        for y in range(height + 2 * radius):
+            _load(source[rows[y]], index[start : start + count + 2 * pad], start, pad, divisor, ring[y % len(ring)])
+            if y < 2 * radius:
+                continue
+            _scale(smooth, ring[(y - radius) % len(ring)], vertical[0])
+            j = radius
+            while j > 1:
+                _add_two_pairs(
+                    smooth,
+                    ring[(y - radius - j) % len(ring)],
+                    ring[(y - radius + j) % len(ring)],
+                    vertical[j],
+                    ring[(y - radius - j + 1) % len(ring)],
+                    ring[(y - radius + j - 1) % len(ring)],
+                    vertical[j - 1],
+                )
+                j -= 2
+            if j == 1:
+                _add_pair(smooth, ring[(y - radius - 1) % len(ring)], ring[(y - radius + 1) % len(ring)], vertical[1])
+            _scale(sums, smooth[pad : pad + count], horizontal[0])
+            j = pad
+            k = horizontal.size - 1
+            while k > 1:
+                i = j - channels
+                _add_two_pairs(
+                    sums,
+                    smooth[pad - j : pad - j + count],
+                    smooth[pad + j : pad + j + count],
+                    horizontal[k],
+                    smooth[pad - i : pad - i + count],
+                    smooth[pad + i : pad + i + count],
+                    horizontal[k - 1],
+                )
+                j -= 2 * channels
+                k -= 2
+            if k == 1:
+                _add_pair(sums, smooth[pad - j : pad - j + count], smooth[pad + j : pad + j + count], horizontal[1])
+            store(sums, target[y - 2 * radius, start : start + count], quantise)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _load(row, index, start, pad, divisor, loaded):
+    count = loaded.size - 2 * pad
+    for i in range(pad):
+        loaded[i] = row[index[i]] / divisor
+        loaded[pad + count + i] = row[index[pad + count + i]] / divisor
+    inner, source = loaded[pad : pad + count], row[start : start + count]
+    for i in range(count):
+        inner[i] = source[i] / divisor
+
+
+@njit(cache=True, nogil=True)
+def _scale(total, row, weight):
+    for i in range(total.size):
+        total[i] = row[i] * weight
+
+
+@njit(cache=True, nogil=True)
+def _add_pair(total, left, right, weight):
+    for i in range(total.size):
+        total[i] += (left[i] + right[i]) * weight
+
+
+@njit(cache=True, nogil=True)
+def _add_two_pairs(total, left, right, weight, left2, right2, weight2):
+    for i in range(total.size):
+        total[i] = (total[i] + (left[i] + right[i]) * weight) + (left2[i] + right2[i]) * weight2
+
+
+@njit(cache=True, nogil=True)
+def store(values, target, quantise):
+    if quantise:
+        for i in range(target.size):
+            target[i] = min(max(values[i], 0.0), 1.0) * 255.0
+    else:
+        for i in range(target.size):
+            target[i] = values[i]
+
+
+@njit(cache=True, nogil=True)
+def shifted_sum(padded, weights, shifts, pad, out):
+    """Sum of weights[i] * image[clamp(h - dy_i), clamp(w - dx_i)] in float64, converted to the dtype of out (H, W, C).
+
+    Args:
+        padded: (H, W + 2 pad, C), the image with its first and last columns repeated.
+        shifts: (n, 2) int64, dy and dx.
+    """
+    height, width, channels = out.shape
+    source = padded.reshape(height, -1)
+    target = out.reshape(height, -1)
+    sums = np.empty(width * channels)
+    offsets = (pad - shifts[:, 1]) * channels
+    for y in range(height):
+        sums[:] = 0.0
+        i = 0
+        while i + 4 <= len(weights):
+            _add_four(
+                sums,
+                _shifted(source, y - shifts[i, 0], offsets[i], sums.size),
+                weights[i],
+                _shifted(source, y - shifts[i + 1, 0], offsets[i + 1], sums.size),
+                weights[i + 1],
+                _shifted(source, y - shifts[i + 2, 0], offsets[i + 2], sums.size),
+                weights[i + 2],
+                _shifted(source, y - shifts[i + 3, 0], offsets[i + 3], sums.size),
+                weights[i + 3],
+            )
+            i += 4
+        while i < len(weights):
+            row = _shifted(source, y - shifts[i, 0], offsets[i], sums.size)
+            for x in range(sums.size):
+                sums[x] += weights[i] * row[x]
+            i += 1
+        store(sums, target[y], False)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _shifted(source, row, offset, count):
+    return source[min(max(row, 0), len(source) - 1), offset : offset + count]
+
+
+@njit(cache=True, nogil=True)
+def _add_four(total, a, wa, b, wb, c, wc, d, wd):
+    for i in range(total.size):
+        total[i] = (((total[i] + wa * a[i]) + wb * b[i]) + wc * c[i]) + wd * d[i]

@@ -1,0 +1,132 @@
+"""Fog: a plasma fractal by the diamond-square algorithm on a torus, and its blending with an image."""
+
+import numpy as np
+from numba import njit, uint8
+
+from fan_dense.corruptions.kernels.random import fill
+
+
+def from_draws(heights, decay):
+    """Plasma map (N, N) float32, not yet normalised, from published draws.
+
+    Args:
+        heights: For each step, coarse to fine, (3, n, n) draws: square centres, midpoints on rows, midpoints on columns.
+        decay: What the amplitude is divided by after each step.
+    """
+    grid = np.zeros((1, 1), np.float32)
+    for level, draws in enumerate(heights):
+        grid = _refine(grid, draws, 100 / decay**level)
+    return grid
+
+
+def from_key(size, decay, key):
+    """Plasma map (size, size) float32, not yet normalised, from random words of its own."""
+    grid = np.zeros((1, 1), np.float32)
+    for level in range(size.bit_length() - 1):
+        grid = _refine_random(grid, np.float32((100 / decay**level) ** 2), key, level)
+    return grid
+
+
+@njit(cache=True, nogil=True)
+def _refine(coarse, draws, amplitude):
+    """One diamond-square step: (n, n) to (2n, 2n). A new point is the mean of four neighbours + amplitude * draw."""
+    n = len(coarse)
+    fine = np.empty((2 * n, 2 * n), np.float32)
+    for y in range(n):
+        below = coarse[(y + 1) % n]
+        for x in range(n):
+            east = (x + 1) % n
+            total = (coarse[y, x] + below[x]) + (coarse[y, east] + below[east])
+            fine[2 * y + 1, 2 * x + 1] = total / np.float32(4) + amplitude * draws[0, y, x]
+    for y in range(n):
+        below, above = coarse[(y + 1) % n], fine[2 * y - 1]
+        for x in range(n):
+            east = (x + 1) % n
+            centre, west = fine[2 * y + 1, 2 * x + 1], fine[2 * y + 1, 2 * x - 1]
+            row = (centre + above[2 * x + 1]) + (coarse[y, x] + coarse[y, east])
+            column = (centre + west) + (coarse[y, x] + below[x])
+            fine[2 * y, 2 * x] = coarse[y, x]
+            fine[2 * y, 2 * x + 1] = row / np.float32(4) + amplitude * draws[1, y, x]
+            fine[2 * y + 1, 2 * x] = column / np.float32(4) + amplitude * draws[2, y, x]
+    return fine
+
+
+@njit(cache=True, nogil=True)
+def _refine_random(coarse, amplitude, key, level):
+    """:func:`_refine`, where a draw is made of 16 random bits: amplitude times one of 65536 even steps in (-1, 1)."""
+    n = len(coarse)
+    fine = np.empty((2 * n, 2 * n), np.float32)
+    words = np.empty((4, (n + 7) // 8), np.uint32)
+    draws = words.reshape(-1).view(np.uint16)[:n]
+    scale = amplitude / np.float32(32768)
+    mean = np.empty(n, np.float32)
+    east, west = np.empty(n, np.float32), np.empty(n, np.float32)
+    for y in range(n):
+        here, below = coarse[y], coarse[(y + 1) % n]
+        mean[:] = (here + below) / np.float32(4)
+        _roll(mean, -1, east)
+        fill(words, key, 3 * y, level)
+        _place(fine[2 * y + 1][1::2], mean, east, draws, scale)
+    for y in range(n):
+        here, below = coarse[y], coarse[(y + 1) % n]
+        centre, above = fine[2 * y + 1][1::2], fine[2 * y - 1][1::2]
+        _roll(here, -1, east)
+        mean[:] = (here + east) / np.float32(4)
+        fill(words, key, 3 * y + 1, level)
+        _place(fine[2 * y][1::2], mean, (centre + above) / np.float32(4), draws, scale)
+        _roll(centre, 1, west)
+        mean[:] = (here + below) / np.float32(4)
+        fill(words, key, 3 * y + 2, level)
+        _place(fine[2 * y + 1][0::2], mean, (centre + west) / np.float32(4), draws, scale)
+        fine[2 * y][0::2] = here
+    return fine
+
+
+@njit(cache=True, nogil=True)
+def _place(target, mean, other, draws, scale):
+    for x in range(target.size):
+        target[x] = (mean[x] + other[x]) + scale * (np.float32(draws[x]) - np.float32(32767.5))
+
+
+@njit(cache=True, nogil=True)
+def _roll(row, shift, rolled):
+    if shift < 0:
+        rolled[:-1] = row[1:]
+        rolled[-1] = row[0]
+    else:
+        rolled[1:] = row[:-1]
+        rolled[0] = row[-1]
+
+
+@njit(cache=True, nogil=True)
+def cover(image, heights, weight):
+    """(x + weight m) max(x) / (max(x) + weight), truncated to uint8; m is heights, brought to [0, 1] over all of it."""
+    height, width, channels = image.shape
+    low, high = extent(heights)
+    brightest = image.max() / 255.0
+    span = high - low
+    out = np.empty_like(image)
+    fog = np.empty(width * channels)
+    for y in range(height):
+        row = heights[y]
+        for x in range(width):
+            value = weight * ((row[x] - low) / span)
+            for c in range(channels):
+                fog[x * channels + c] = value
+        source, target = image[y].reshape(-1), out[y].reshape(-1)
+        for i in range(fog.size):
+            target[i] = uint8(
+                min(max((source[i] / 255.0 + fog[i]) * brightest / (brightest + weight), 0.0), 1.0) * 255.0
+            )
+    return out
+
+
+@njit(cache=True, nogil=True)
+def extent(values):
+    low, high = np.float32(np.inf), np.float32(-np.inf)
+    for y in range(len(values)):
+        row = values[y]
+        for x in range(row.size):
+            low = min(low, row[x])
+            high = max(high, row[x])
+    return low, high
