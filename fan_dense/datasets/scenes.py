@@ -13,20 +13,24 @@ from fan_dense.datasets import scene_objects as objects
 from fan_dense.datasets import scene_street as street_of
 from fan_dense.datasets.scene_canvas import SUPERSAMPLING, Camera, Canvas, Light
 
+# The names and colours are those of Cityscapes. A bicycle includes who rides it, a traffic sign may be a traffic light.
+PALETTE = {
+    'road': (128, 64, 128),
+    'sidewalk': (244, 35, 232),
+    'building': (70, 70, 70),
+    'traffic sign': (220, 220, 0),
+    'vegetation': (107, 142, 35),
+    'terrain': (152, 251, 152),
+    'sky': (70, 130, 180),
+    'person': (220, 20, 60),
+    'car': (0, 0, 142),
+    'truck': (0, 0, 70),
+    'bicycle': (119, 11, 32),
+}
+SEMANTIC_CLASSES = tuple(PALETTE)
+SEMANTIC_PALETTE = [list(colour) for colour in PALETTE.values()]
 INSTANCE_CLASSES = ('person', 'bicycle', 'car', 'truck', 'traffic sign')
-SEMANTIC_CLASSES = (
-    'road',
-    'sidewalk',
-    'building',
-    'traffic sign',
-    'vegetation',
-    'terrain',
-    'sky',
-    'person',
-    'car',
-    'truck',
-    'bicycle',
-)
+INSTANCE_PALETTE = [PALETTE[name] for name in INSTANCE_CLASSES]
 IGNORE = 255
 FIRST_INSTANCE = 32  # identities below are semantic classes
 SIZE = (192, 256)

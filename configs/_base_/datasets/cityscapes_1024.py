@@ -1,0 +1,49 @@
+# Cityscapes in crops of 1024x1024. Set CITYSCAPES_ROOT to use a folder other than data/cityscapes.
+data_root = '{{$CITYSCAPES_ROOT:data/cityscapes}}'
+
+crop_size = (1024, 1024)
+train_pipeline = [
+    dict(type='LoadImageFromFile'),
+    dict(type='LoadAnnotations'),
+    dict(type='RandomResize', scale=(2048, 1024), ratio_range=(0.5, 2.0), keep_ratio=True),
+    dict(type='RandomCrop', crop_size=crop_size, cat_max_ratio=0.75),
+    dict(type='RandomFlip', prob=0.5),
+    dict(type='PhotoMetricDistortion'),
+    dict(type='PackSegInputs'),
+]
+test_pipeline = [
+    dict(type='LoadImageFromFile'),
+    dict(type='Resize', scale=(2048, 1024), keep_ratio=True),
+    dict(type='LoadAnnotations'),  # after the resize: the ground truth keeps its size
+    dict(type='PackSegInputs'),
+]
+train_dataloader = dict(
+    batch_size=1,
+    num_workers=4,
+    persistent_workers=True,
+    sampler=dict(type='InfiniteSampler', shuffle=True),
+    dataset=dict(
+        type='CityscapesDataset',
+        data_root=data_root,
+        data_prefix=dict(img_path='leftImg8bit/train', seg_map_path='gtFine/train'),
+        pipeline=train_pipeline,
+    ),
+)
+# FAN looks at the whole padded grid (position encoding, channel attention), so that padding to the largest image of a
+# batch would change results: one image at a time.
+val_dataloader = dict(
+    batch_size=1,
+    num_workers=4,
+    persistent_workers=True,
+    sampler=dict(type='DefaultSampler', shuffle=False),
+    dataset=dict(
+        type='CityscapesDataset',
+        data_root=data_root,
+        data_prefix=dict(img_path='leftImg8bit/val', seg_map_path='gtFine/val'),
+        test_mode=True,
+        pipeline=test_pipeline,
+    ),
+)
+test_dataloader = val_dataloader
+val_evaluator = dict(type='IoUMetric', iou_metrics=['mIoU'])
+test_evaluator = val_evaluator
