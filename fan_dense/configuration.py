@@ -1,0 +1,164 @@
+"""Reading a config file and the options of the command line that change it."""
+
+import inspect
+from pathlib import Path
+
+from fan_dense import checks
+from fan_dense.datasets.check import check_dataset, guard_loading
+
+NEW_KEY = '+'
+# what mmengine, mmdet and mmseg read from a config beside the arguments of the Runner
+_ALSO_READ = (
+    'work_dir',
+    'runner_type',
+    'tta_model',
+    'tta_pipeline',
+    'sync_bn',
+    'compile',
+    'model_wrapper_cfg',
+    'find_unused_parameters',
+    'activation_checkpointing',
+    'efficient_conv_bn_eval',
+    'custom_imports',
+)
+# The corrupted configs choose their corruption by these variables. They are used up while the file is read, so that an
+# option has to be carried to the transform.
+_CORRUPTION_VARIABLES = {
+    'corruption': 'corruption',
+    'severity': 'severity',
+    'corruption_seed': 'seed',
+    'image_order': 'image_order',
+}
+
+
+def load(path: str | Path, options: dict | None = None):
+    """The mmengine ``Config`` of a file with ``options`` (dotted key -> value) merged in.
+
+    A key that the config does not have is refused, because a misspelt one would silently do nothing; with a ``+`` in
+    front (``+model.backbone.window=7``) it is new on purpose. So is a top-level variable that was used up while
+    the file was read.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file is not a config, or an option does not fit it.
+    """
+    path = Path(path)
+    if not path.is_file():
+        near = sorted(path.parent.glob('*.py')) if path.parent.is_dir() else []
+        hint = f'; {checks.nearest(path.name, [p.name for p in near])}' if near else ''
+        raise FileNotFoundError(f'config file {path} does not exist{hint}')
+    from mmengine.config import Config
+
+    try:
+        config = Config.fromfile(path)
+    except SyntaxError as error:
+        raise ValueError(f'config file {path} is not valid Python: {_syntax_error(path) or error}') from error
+    except Exception as error:
+        raise ValueError(f'config file {path} could not be read: {type(error).__name__}: {error}') from error
+    if 'model' not in config:
+        raise ValueError(f'config file {path} has no model: is it one of the files under _base_?')
+    merge(config, options or {})
+    return config
+
+
+def merge(config, options: dict) -> None:
+    """Merge ``options`` (dotted key -> value) into ``config`` in place; see :func:`load`."""
+    for key in options:
+        if not key.startswith(NEW_KEY):
+            _check_key(config, key)
+    config.merge_from_dict({key.removeprefix(NEW_KEY): value for key, value in options.items()})
+    for variable in _CORRUPTION_VARIABLES.keys() & options.keys():
+        for step in steps(config.get('test_dataloader'), 'Corrupt'):
+            step[_CORRUPTION_VARIABLES[variable]] = options[variable]
+
+
+def check_data(config, *loaders: str) -> None:
+    """Look for the data of these loaders before anything is built, and let broken images be refused when they are read.
+
+    Raises:
+        FileNotFoundError: a folder or file is missing; the line says how to get the data.
+        ValueError: an annotation file is not what it should be.
+    """
+    for loader in loaders:
+        if config.get(loader):
+            check_dataset(config[loader].dataset)
+            guard_loading(config[loader])
+
+
+def flatten(node, prefix: str = '') -> dict[str, object]:
+    """Dotted key -> value of every leaf of nested dicts and lists: ``{'a.0.b': 1}`` of ``{'a': [{'b': 1}]}``."""
+    items = (
+        node.items()
+        if isinstance(node, dict)
+        else enumerate(node)
+        if isinstance(node, (list, tuple)) and node
+        else None
+    )
+    if items is None or (prefix and not node):
+        return {prefix: node}
+    leaves = {}
+    for key, value in items:
+        leaves |= flatten(value, f'{prefix}.{key}' if prefix else str(key))
+    return leaves
+
+
+def differences(one: dict, other: dict) -> list[str]:
+    """The dotted keys whose values differ between two flattened configs, or which only one of them has."""
+    missing = object()
+    return sorted(key for key in one.keys() | other.keys() if one.get(key, missing) != other.get(key, missing))
+
+
+def _check_key(config, key: str) -> None:
+    node, seen = config, ''
+    for part in key.split('.'):
+        if isinstance(node, (list, tuple)):
+            if not part.isdigit() or int(part) >= len(node):
+                raise ValueError(f'--cfg-options {key}: {seen} has entries 0 to {len(node) - 1}, not {part!r}')
+            node = node[int(part)]
+        else:
+            known = list(node.keys()) if hasattr(node, 'keys') else []
+            if part not in known:
+                where = f'{seen} of the config' if seen else 'the config'
+                hint = checks.nearest(part, known) if known else 'it is a single value'
+                raise ValueError(
+                    f'--cfg-options {key}: {where} has no {part!r}; {hint}; to add a new key write {NEW_KEY}{key}=...'
+                )
+            node = node[part]
+        seen = f'{seen}.{part}' if seen else part
+    if '.' not in key and key not in _read_keys() and key not in _CORRUPTION_VARIABLES:
+        places = [k for k, value in flatten(config.to_dict()).items() if k != key and _came_from(k, value, key, node)]
+        raise ValueError(
+            f'--cfg-options {key}: this variable is used up while the config file is read, so that changing it has '
+            f'no effect; change what it went into' + (f': {", ".join(places)}' if places else '')
+        )
+
+
+def _came_from(place: str, value, variable: str, old) -> bool:
+    """Whether a setting seems to have been made from a variable: it has its name, or contains its text."""
+    contains = isinstance(old, str) and isinstance(value, str) and len(old) > 3 and old in value
+    return place.rpartition('.')[2] == variable or contains
+
+
+def _read_keys() -> set[str]:
+    from mmengine.runner import Runner
+
+    return {*inspect.signature(Runner.__init__).parameters, *_ALSO_READ}
+
+
+def steps(node, kind: str):
+    """All dicts nested in ``node`` with ``type == kind``: the steps of pipelines."""
+    if isinstance(node, dict):
+        if node.get('type') == kind:
+            yield node
+        for value in node.values():
+            yield from steps(value, kind)
+    elif isinstance(node, (list, tuple)):
+        for value in node:
+            yield from steps(value, kind)
+
+
+def _syntax_error(path: Path) -> str | None:
+    try:
+        compile(path.read_text(), str(path), 'exec')
+    except SyntaxError as error:
+        return f'line {error.lineno}: {error.msg}'

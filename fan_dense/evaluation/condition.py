@@ -1,0 +1,238 @@
+"""Evaluate a model under one condition, and under many without building it again.
+
+:func:`evaluate` is what ``tools/test.py`` calls. A sweep calls :func:`prepare` once and :func:`run` for each condition.
+"""
+
+import contextlib
+import copy
+import hashlib
+import io
+import time
+import warnings
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from mmengine.config import Config
+from mmengine.registry import DATASETS, LOOPS, init_default_scope
+from mmengine.runner import Runner
+
+from fan_dense import configuration
+from fan_dense.evaluation import pipeline, scores
+from fan_dense.evaluation.drawing import DrawPredictions
+from fan_dense.evaluation.guard import PixelGuard
+from fan_dense.evaluation.progress import Progress
+from fan_dense.evaluation.result import Condition, ConditionResult
+from fan_dense.files import refuse_existing, write_atomically
+
+_PACKAGES = (
+    'fan_dense',
+    'torch',
+    'torchvision',
+    'timm',
+    'mmengine',
+    'mmcv',
+    'mmcv-lite',
+    'mmdet',
+    'mmsegmentation',
+    'numpy',
+    'opencv-python',
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model with its weights and its test data, ready for any number of conditions."""
+
+    config: Config
+    checkpoint: Path
+    checkpoint_digest: str
+    runner: Runner
+    dataset: object
+    guard: PixelGuard
+
+
+def evaluate(
+    *,
+    config: str | Path,
+    checkpoint: str | Path,
+    corruption: str | None = None,
+    severity: int | None = None,
+    seed: int | None = None,
+    image_order: str | None = None,
+    work_dir: str | Path | None = None,
+    show_dir: str | Path | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    cfg_options: dict | None = None,
+    launcher: str = 'none',
+) -> ConditionResult:
+    """Evaluate ``checkpoint`` on the test data of ``config`` and write the result to a JSON file.
+
+    Args:
+        config: config file.
+        checkpoint: weights of its model, as training saves them.
+        corruption: name of a corruption, or 'clean'. This and the next three default to what the ``Corrupt`` step
+            of the config's test pipeline says, if it has one, else to clean.
+        severity: 1 to 5.
+        seed: of the corruption, default 0.
+        image_order: 'bgr' (default) or 'rgb', the channel order in which the corruption sees the image.
+        work_dir: default ``work_dirs/CONFIG``. Logs and results go to its folder ``test``.
+        show_dir: draw every prediction beside the ground truth, into this folder.
+        out: the JSON file; default ``WORK_DIR/test/CHECKPOINT/CONDITION.json``.
+        overwrite: replace that file if it exists.
+        cfg_options: dotted key -> value, merged into the config; see :func:`fan_dense.configuration.load`.
+        launcher: 'none', 'pytorch', 'slurm' or 'mpi'.
+
+    Raises:
+        FileNotFoundError: config, checkpoint or data do not exist.
+        FileExistsError: the result is there already.
+        SilentlyClean: the pixels were not corrupted.
+        ValueError: anything else that does not fit, with what was expected.
+    """
+    checkpoint = Path(checkpoint)
+    cfg = configuration.load(config, cfg_options)
+    condition = requested(cfg, corruption, severity, seed, image_order)
+    if not checkpoint.is_file():
+        raise FileNotFoundError(f'checkpoint {checkpoint} does not exist; training writes them to work_dirs/CONFIG/')
+    folder = Path(work_dir or cfg.get('work_dir') or Path('work_dirs', Path(config).stem)) / 'test'
+    out = Path(out) if out else folder / checkpoint.stem / f'{condition.file_stem}.json'
+    refuse_existing(out, overwrite=overwrite)
+    cfg.work_dir = str(folder)
+    cfg.launcher = launcher
+    subject = prepare(cfg, checkpoint)
+    result = run(subject, condition, show_dir=show_dir)
+    if subject.runner.rank == 0:
+        refuse_existing(out, overwrite=overwrite)
+        write_atomically(out, result.to_json())
+    return result
+
+
+def requested(cfg, corruption=None, severity=None, seed=None, image_order=None) -> Condition:
+    """The condition that the config's own ``Corrupt`` step states, with what the caller says instead."""
+    steps = list(configuration.steps(cfg.test_dataloader, 'Corrupt'))
+    stated = steps[0] if steps and corruption != 'clean' else {}
+    chosen = {
+        'corruption': stated.get('corruption') if corruption in (None, 'clean') else corruption,
+        'severity': stated.get('severity') if severity is None else severity,
+        'seed': stated.get('seed', 0) if seed is None else seed,
+        'image_order': stated.get('image_order', 'bgr') if image_order is None else image_order,
+    }
+    return Condition(**chosen)
+
+
+def prepare(cfg: Config, checkpoint: Path) -> Subject:
+    """Build the model and the test data of ``cfg`` and load ``checkpoint``, which must fit the model exactly."""
+    configuration.check_data(cfg, 'test_dataloader')
+    cfg = copy.deepcopy(cfg)
+    model_only = Config(
+        {k: v for k, v in cfg.items() if not k.startswith(('train_', 'val_', 'test_', 'optim', 'param'))}
+    )
+    model_only.log_level = 'WARNING'
+    model_only.auto_scale_lr = None
+    guard = PixelGuard()
+    with _quiet():
+        runner = Runner.from_cfg(model_only)
+        runner.register_hook(guard)
+        runner.register_hook(Progress())
+        runner.call_hook('before_run')
+        load_exactly(runner, checkpoint, cfg.filename)
+        init_default_scope(cfg.get('default_scope', 'mmengine'))
+        dataset = DATASETS.build(cfg.test_dataloader.dataset)
+        if hasattr(dataset, 'full_init'):
+            dataset.full_init()
+    if len(dataset) == 0:
+        raise ValueError(f'the test data set of {cfg.filename} is empty: {cfg.test_dataloader.dataset}')
+    return Subject(cfg, checkpoint, file_digest(checkpoint), runner, dataset, guard)
+
+
+def run(subject: Subject, condition: Condition, *, show_dir: str | Path | None = None) -> ConditionResult:
+    """Evaluate ``subject`` under ``condition``."""
+    runner, cfg = subject.runner, subject.config
+    started = time.monotonic()
+    pipeline.set_condition(subject.dataset, condition)
+    metrics_of = cfg.test_evaluator if isinstance(cfg.test_evaluator, list) else [cfg.test_evaluator]
+    drawing = [DrawPredictions(show_dir, condition, subject.dataset)] if show_dir else []
+    with _quiet():
+        loop = LOOPS.build(
+            {'type': 'TestLoop', **cfg.get('test_cfg', {})},
+            default_args=dict(
+                runner=runner,
+                dataloader=runner.build_dataloader({**cfg.test_dataloader, 'dataset': subject.dataset}),
+                evaluator=runner.build_evaluator([*map(scores.exact, metrics_of), *drawing]),
+            ),
+        )
+        runner._test_loop = loop  # the hooks look at the runner's loop, and mmengine has no other way to set it
+        reported = loop.run()
+    report = subject.guard.report
+    per_class, metrics = {}, {}
+    for name, value in reported.items():
+        short = name.rpartition('/')[2]  # mmdet prefixes its figures with 'coco/'
+        if short == 'per_class':
+            per_class |= value
+        else:
+            metrics[short] = float(value)
+    return ConditionResult(
+        condition=condition,
+        config=str(cfg.filename),
+        checkpoint=str(subject.checkpoint),
+        checkpoint_digest=subject.checkpoint_digest,
+        metrics=metrics,
+        per_class=per_class,
+        images=report.images,
+        pixel_digest=report.digest,
+        unchanged_images=list(report.unchanged),
+        seconds=time.monotonic() - started,
+        versions=installed_versions(),
+    )
+
+
+def load_exactly(runner: Runner, checkpoint: Path, config: str) -> None:
+    """Load ``checkpoint`` into the runner's model; a ValueError says how the two differ, if they do."""
+    try:
+        runner.load_checkpoint(str(checkpoint), strict=True)
+    except RuntimeError as error:
+        if 'state dict' not in str(error):
+            raise
+        raise ValueError(
+            f'checkpoint {checkpoint} is not of the model in {config}: {_mismatch(str(error))}; '
+            'give the config that it was trained with'
+        ) from error
+
+
+def _mismatch(message: str) -> str:
+    """What mmengine says about two state dicts, shortened: how many names, and the first of each kind."""
+    said = []
+    for kind, start in (
+        ('missing', 'missing keys in source state_dict: '),
+        ('unexpected', 'unexpected key in source state_dict: '),
+    ):
+        names = [line.removeprefix(start) for line in message.splitlines() if line.startswith(start)]
+        if names:
+            found = names[0].split(', ')
+            said.append(f'{len(found)} {kind} (the first is {found[0]})')
+    sizes = [line.strip() for line in message.splitlines() if line.startswith('size mismatch')]
+    if sizes:
+        said.append(f'{len(sizes)} of another shape ({sizes[0].rstrip(".")})')
+    return ', '.join(said)
+
+
+def file_digest(path: Path) -> str:
+    """The first 64 bits of a file's SHA-256, in hex."""
+    with open(path, 'rb') as file:
+        return hashlib.file_digest(file, 'sha256').hexdigest()[:16]
+
+
+def installed_versions() -> dict[str, str]:
+    """Version of every package that figures depend on, as far as it is installed."""
+    installed = {d.metadata['Name'].lower().replace('_', '-'): d.version for d in metadata.distributions()}
+    return {name: installed[name.replace('_', '-')] for name in _PACKAGES if name.replace('_', '-') in installed}
+
+
+@contextlib.contextmanager
+def _quiet():
+    """Keep what the libraries print away from the result: pycocotools' progress and warnings about their own code."""
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        for category in (DeprecationWarning, FutureWarning, UserWarning):
+            warnings.simplefilter('ignore', category)
+        yield

@@ -1,0 +1,176 @@
+"""Train a model from a config: mmengine's Runner, with the checks that keep two runs apart."""
+
+import json
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from mmengine.config import Config
+from mmengine.dist import get_rank
+from mmengine.logging import print_log
+from mmengine.runner import Runner, find_latest_checkpoint
+
+from fan_dense import configuration
+from fan_dense.corruptions import names
+from fan_dense.files import write_atomically
+
+RECORD = 'run.json'
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingResult:
+    """What a training run has left.
+
+    Attributes:
+        config: the config file.
+        work_dir: folder of checkpoints and logs.
+        checkpoint: the last checkpoint.
+        iterations: number of iterations trained, with those of earlier runs that were resumed.
+        metrics: the last validation's figures as mmdet and mmseg report them; empty if there was none.
+        seed: of this run.
+        seconds: duration of this run.
+    """
+
+    config: str
+    work_dir: str
+    checkpoint: str | None
+    iterations: int
+    metrics: dict[str, float]
+    seed: int
+    seconds: float
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), indent=2) + '\n'
+
+
+def train(
+    *,
+    config: str | Path,
+    work_dir: str | Path | None = None,
+    resume: bool = False,
+    amp: bool = False,
+    cfg_options: dict | None = None,
+    launcher: str = 'none',
+) -> TrainingResult:
+    """Train the model of ``config``. The folder's ``run.json`` says which config it holds.
+
+    Args:
+        config: config file.
+        work_dir: folder of checkpoints and logs; default ``work_dirs/CONFIG``.
+        resume: go on from the last checkpoint of ``work_dir``.
+        amp: automatic mixed precision (needs a GPU).
+        cfg_options: dotted key -> value, merged into the config; see :func:`fan_dense.configuration.load`.
+        launcher: 'none', 'pytorch', 'slurm' or 'mpi'.
+
+    Raises:
+        FileNotFoundError: config or data do not exist, or there is nothing to resume.
+        FileExistsError: ``work_dir`` holds another run.
+        ValueError: anything else that does not fit, with what was expected.
+    """
+    cfg = configuration.load(config, cfg_options)
+    folder = Path(work_dir or cfg.get('work_dir') or Path('work_dirs', Path(config).stem))
+    cfg.work_dir = str(folder)
+    cfg.launcher = launcher
+    cfg.resume = resume
+    if amp:
+        cfg.optim_wrapper.type = 'AmpOptimWrapper'
+        cfg.optim_wrapper.loss_scale = 'dynamic'
+    changed = check_folder(folder, cfg, resume=resume)
+    configuration.check_data(cfg, 'train_dataloader', 'val_dataloader')
+
+    started = time.monotonic()
+    runner = Runner.from_cfg(cfg)
+    if get_rank() == 0:
+        write_atomically(folder / RECORD, _record(cfg))
+    for message in [*_resumed_with(changed), *zero_shot_warnings(cfg)]:
+        print_log(message, logger='current', level='WARNING')
+    runner.train()
+    result = TrainingResult(
+        config=str(config),
+        work_dir=str(folder),
+        checkpoint=find_latest_checkpoint(str(folder)),
+        iterations=runner.iter,
+        metrics=_last_validation(runner),
+        seed=runner.seed,
+        seconds=time.monotonic() - started,
+    )
+    if runner.rank == 0:
+        write_atomically(folder / 'result.json', result.to_json())
+    return result
+
+
+def check_folder(folder: Path, cfg: Config, *, resume: bool) -> list[str]:
+    """Refuse a folder that holds another run; give the settings that a resumed run changes.
+
+    Raises:
+        FileExistsError: there are checkpoints, and ``resume`` is off.
+        FileNotFoundError: there are none, and ``resume`` is on.
+    """
+    checkpoints = sorted(folder.glob('*.pth'))
+    if resume:
+        last = find_latest_checkpoint(str(folder)) if (folder / 'last_checkpoint').is_file() else None
+        if last is None or not Path(last).is_file():
+            raise FileNotFoundError(f'nothing to resume: {folder} holds no checkpoint; start without --resume')
+    elif checkpoints:
+        changed = _changed(folder, cfg)
+        if changed is None:
+            what = 'checkpoints of another run'
+        elif changed:
+            what = f'a run of another config (it differs in {_first(changed)})'
+        else:
+            what = 'a run of this config'
+        raise FileExistsError(
+            f'{folder} holds {what}: --work-dir DIR starts a new one elsewhere'
+            + (', --resume goes on from its last checkpoint' if not changed and changed is not None else '')
+        )
+    return _changed(folder, cfg) or [] if resume else []
+
+
+def zero_shot_warnings(cfg: Config) -> list[str]:
+    """A line if the training pipeline contains a corruption of the benchmarks: scores under it are not zero-shot."""
+    used = set()
+    for step in configuration.steps(cfg.train_dataloader, 'Corrupt'):
+        chosen = step.get('corruption')
+        used.update([chosen] if isinstance(chosen, str) else chosen or [])
+    tested = sorted(used & set(names('all')))
+    if not tested:
+        return []
+    return [
+        f'the training pipeline contains {", ".join(tested)}, which the benchmarks test with: robustness figures of '
+        'this model are not zero-shot'
+    ]
+
+
+def _record(cfg: Config) -> str:
+    return json.dumps({'config': str(cfg.filename), 'settings': _settings(cfg)}, indent=1) + '\n'
+
+
+def _settings(cfg: Config) -> dict[str, str]:
+    """What makes two runs different: the flattened config, but for where it writes and how it was started."""
+    ignored = ('work_dir', 'resume', 'launcher', 'load_from', 'log_level')
+    return {k: repr(v) for k, v in configuration.flatten(cfg.to_dict()).items() if k not in ignored}
+
+
+def _changed(folder: Path, cfg: Config) -> list[str] | None:
+    """The settings in which ``cfg`` differs from the run in ``folder``; None if that run left no record."""
+    path = folder / RECORD
+    if not path.is_file():
+        return None
+    return configuration.differences(json.loads(path.read_text())['settings'], _settings(cfg))
+
+
+def _first(keys: list[str], count: int = 3) -> str:
+    return ', '.join(keys[:count]) + (f' and {len(keys) - count} more' if len(keys) > count else '')
+
+
+def _resumed_with(changed: list[str]) -> list[str]:
+    return [f'resumed with a changed config: {_first(changed, 10)}'] if changed else []
+
+
+def _last_validation(runner: Runner) -> dict[str, float]:
+    scalars = runner.message_hub.log_scalars
+    return {
+        name.removeprefix('val/'): float(buffer.current())
+        for name, buffer in scalars.items()
+        if name.startswith('val/') and not name.endswith('time')
+    }
