@@ -40,8 +40,10 @@ class StreetScenes(BaseDetDataset):
         lazy_init: bool = False,
         max_refetch: int = 1000,
     ):
+        if length < 1:
+            raise ValueError(f'length is {length}; at least one scene is expected')
         self.length = length
-        self.scenes = SceneSet(split, tuple(size), seed)
+        self.scenes = SceneSet(split, size, seed)
         super().__init__(
             metainfo=metainfo,
             pipeline=list(pipeline),

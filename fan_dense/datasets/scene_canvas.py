@@ -6,6 +6,7 @@ Only additions, multiplications, divisions, square roots and OpenCV's integer ro
 same on every platform, which a sine or an exponential does not promise.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ class Part(NamedTuple):
     A ``glow`` part shines by itself: neither light nor shade changes it.
     """
 
-    points: np.ndarray
+    points: np.ndarray | Sequence[tuple[float, float, float]]
     colour: tuple[float, float, float]
     glow: bool = False
 
@@ -94,7 +95,8 @@ class Canvas:
 
     def surface(self, points, colour, ident: int, shade: float = 1.0, glow: bool = False) -> None:
         """Paint world polygons (N, K, 3), which must not overlap, or one (K, 3) with one colour."""
-        self._gathered.append((np.asarray(points, float), colour, ident, shade, glow, False))
+        if len(points):
+            self._gathered.append((np.asarray(points, float), colour, ident, shade, glow, False))
 
     def parts(self, parts: list[Part], ident: int, solid: bool) -> None:
         """Paint parts in order; those of ``solid`` things only if they face the camera, shaded by their slope."""

@@ -6,7 +6,7 @@ unchanged. ``.../val/labels/000012.png`` is the semantic map of the same scene.
 
 import functools
 import re
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import cv2
 import numpy as np
@@ -18,12 +18,22 @@ PREFIX = 'scenes'
 _NAME = re.compile(rf'{PREFIX}://seed(\d+)/(\d+)x(\d+)/([\w-]+)/(labels/)?(\d+)\.png')
 
 
-class SceneSet(NamedTuple):
+@dataclass(frozen=True)
+class SceneSet:
     """Which scenes: everything that determines them but their index. ``size`` is (height, width)."""
 
     split: str
     size: tuple[int, int] = SIZE
     seed: int = 0
+
+    def __post_init__(self):
+        object.__setattr__(self, 'size', tuple(self.size))
+        if not re.fullmatch(r'[\w-]+', self.split):
+            raise ValueError(f'split is {self.split!r}; a name of letters, digits, _ and - is expected')
+        if len(self.size) != 2 or min(self.size) < 32 or self.seed < 0:
+            raise ValueError(
+                f'size is {self.size} and seed {self.seed}; (height, width) from 32 and a seed from 0 are expected'
+            )
 
     def image_path(self, index: int) -> str:
         return f'{self._folder()}/{index:06d}.png'

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fan_dense.datasets.scene_canvas import Part, disc
+from fan_dense.datasets.scene_canvas import Light, Part, disc
 
 AHEAD = (0.0, 1.0)
 
@@ -32,7 +32,7 @@ class Model:
     def placed(self, x: float, z: float, heading: tuple[float, float] = AHEAD) -> list[Part]:
         """The parts in world coordinates; ``heading`` is a unit vector (x, z)."""
         parts = [*self.nose, *self.parts] if heading[1] > 0 else [*self.parts, *self.nose]
-        moved = _move(np.concatenate([part.points for part in parts]), x, z, heading)
+        moved = _move(np.array([point for part in parts for point in part.points]), x, z, heading)
         starts = np.cumsum([0] + [len(part.points) for part in parts]).tolist()
         return [p._replace(points=moved[a:b]) for p, a, b in zip(parts, starts, starts[1:])]
 
@@ -48,8 +48,10 @@ def _move(points: np.ndarray, x: float, z: float, heading: tuple[float, float]) 
     return np.stack([x + cos * px + sin * pz, py, z - sin * px + cos * pz], axis=1)
 
 
-def _box(length: float, width: float, low: float, high: float, at: float = 0.0, taper=(0.0, 0.0, 0.0)) -> dict:
-    """Faces (4, 3) of a box, corners counter-clockwise as seen from outside, the first at the bottom left.
+def _box(
+    length: float, width: float, low: float, high: float, at: float = 0.0, taper=(0.0, 0.0, 0.0)
+) -> dict[str, tuple]:
+    """Faces (4 corners) of a box, corners counter-clockwise as seen from outside, the first at the bottom left.
 
     ``at`` shifts it along z; ``taper`` moves the upper edges in from the back, the front and both sides, in metres.
     """
@@ -68,28 +70,31 @@ def _box(length: float, width: float, low: float, high: float, at: float = 0.0, 
     return {name: np.array(corners) for name, corners in faces.items()}
 
 
-def _patch(face: np.ndarray, left: float, bottom: float, right: float, top: float) -> np.ndarray:
-    """Part (4, 3) of a face, in fractions of its width and height."""
-    corners = ((left, bottom), (right, bottom), (right, top), (left, top))
-    weights = np.array([((1 - u) * (1 - v), u * (1 - v), u * v, (1 - u) * v) for u, v in corners])
-    return (weights[:, :, None] * face).sum(axis=1)
+def _patch(face, left: float, bottom: float, right: float, top: float) -> list[tuple[float, float, float]]:
+    """Part (4 corners) of a face, in fractions of its width and height."""
+    (ax, ay, az), (bx, by, bz), (cx, cy, cz), (dx, dy, dz) = face
+    points = []
+    for u, v in ((left, bottom), (right, bottom), (right, top), (left, top)):
+        a, b, c, d = (1 - u) * (1 - v), u * (1 - v), u * v, (1 - u) * v
+        points.append(
+            (a * ax + b * bx + c * cx + d * dx, a * ay + b * by + c * cy + d * dy, a * az + b * bz + c * cz + d * dz)
+        )
+    return points
 
 
-def _wheels(length: float, width: float, radius: float, inset: float) -> list[Part]:
-    """Four wheels: discs on the sides, treads seen from behind and from ahead."""
-    parts = []
-    for z in (-length / 2 + inset, length / 2 - inset):
-        for side in (-1, 1):
-            x = side * (width / 2 + 0.01)
-            for scale, colour in ((1.0, (28, 27, 26)), (0.55, (150, 150, 150))):
-                rim = np.array([(x, radius + v, z + side * u) for u, v in disc(0, 0, radius * scale)])
-                parts.append(Part(rim, colour))
+def _wheels(length: float, width: float, radius: float, inset: float) -> tuple[list[Part], list[Part]]:
+    """Four wheels: their treads, seen from behind and from ahead, and their discs, seen from the sides."""
+    treads, discs = [], []
+    tyre, hub = disc(0, radius, radius), disc(0, radius, radius * 0.55)
     for side in (-1, 1):
+        x = side * (width / 2 + 0.01)
+        for z in (-length / 2 + inset, length / 2 - inset):
+            for rim, colour in ((tyre, (28, 27, 26)), (hub, (150, 150, 150))):
+                discs.append(Part([(x, v, z + side * u) for u, v in rim], colour))
         x0, x1 = sorted((side * width / 2, side * (width / 2 - 0.24)))
-        for z, (left, right) in ((-length / 2 + 0.05, (x0, x1)), (length / 2 - 0.05, (x1, x0))):
-            tread = [(left, 0, z), (right, 0, z), (right, 0.5, z), (left, 0.5, z)]
-            parts.append(Part(np.array(tread), (24, 24, 24)))
-    return parts
+        for z, left, right in ((-length / 2 + 0.05, x0, x1), (length / 2 - 0.05, x1, x0)):
+            treads.append(Part([(left, 0, z), (right, 0, z), (right, 0.5, z), (left, 0.5, z)], (24, 24, 24)))
+    return treads, discs
 
 
 GLASS = (92, 76, 62)
@@ -100,7 +105,7 @@ CAR_PAINTS = [
 CARGO_PAINTS = [(240, 240, 240), (60, 130, 240), (70, 70, 200), (180, 120, 50), (90, 150, 80), (200, 210, 190)]
 
 
-def car(rng: np.random.Generator, lamps: bool) -> Model:
+def car(rng: np.random.Generator, light: Light) -> Model:
     """Saloon, hatchback or van-like car, 3.7 to 4.6 m."""
     paint = CAR_PAINTS[rng.integers(len(CAR_PAINTS))]
     size, boot = rng.random(2).tolist()
@@ -108,23 +113,24 @@ def car(rng: np.random.Generator, lamps: bool) -> Model:
     body = _box(length, width, 0.28, 0.88)
     cabin_length = length * (0.5 + 0.16 * boot)
     cabin = _box(cabin_length, width - 0.06, 0.86, height, at=-length * (0.1 * boot), taper=(0.45, 0.75, 0.16))
-    parts = _wheels(length, width, 0.33, 0.75)[8:] + [Part(face, paint) for face in body.values()]
+    treads, discs = _wheels(length, width, 0.33, 0.75)
+    parts = treads + [Part(face, paint) for face in body.values()]
     dark = tuple(0.45 * c for c in paint)
-    tail, head = ((60, 60, 255), (235, 250, 255)) if lamps else ((45, 40, 190), (215, 225, 230))
+    tail, head = ((60, 60, 255), (235, 250, 255)) if light.lamps else ((45, 40, 190), (215, 225, 230))
     for name, lamp in (('back', tail), ('front', head)):
         parts.append(Part(_patch(body[name], 0, 0, 1, 0.3), dark))
-        parts += [Part(_patch(body[name], u, 0.5, u + 0.2, 0.82), lamp, lamps) for u in (0.03, 0.77)]
+        parts += [Part(_patch(body[name], u, 0.5, u + 0.2, 0.82), lamp, light.lamps) for u in (0.03, 0.77)]
         parts.append(Part(_patch(body[name], 0.36, 0.36, 0.64, 0.6), (220, 225, 225)))
     for name in ('left', 'right'):
         parts.append(Part(_patch(body[name], 0, 0, 1, 0.18), dark))
-    parts += _wheels(length, width, 0.33, 0.75)[:8]
+    parts += discs
     parts += [Part(face, paint) for face in cabin.values()]
     parts += [Part(_patch(cabin[name], 0.08, 0.12, 0.92, 0.86), GLASS) for name in ('back', 'front')]
     parts += [Part(_patch(cabin[n], u, 0.12, u + 0.4, 0.84), GLASS) for n in ('left', 'right') for u in (0.07, 0.53)]
     return Model(parts, length, width, height)
 
 
-def truck(rng: np.random.Generator, lamps: bool) -> Model:
+def truck(rng: np.random.Generator, light: Light) -> Model:
     """Lorry with a box body, 6 to 8.5 m."""
     paint = CAR_PAINTS[rng.integers(len(CAR_PAINTS))]
     cargo = CARGO_PAINTS[rng.integers(len(CARGO_PAINTS))]
@@ -134,19 +140,19 @@ def truck(rng: np.random.Generator, lamps: bool) -> Model:
     cab = _box(1.9, width - 0.1, 0.5, 2.3 + 0.3 * b, at=length / 2 - 0.95, taper=(0.0, 0.35, 0.06))
     load = _box(length - 2.0, width, 0.85, height, at=-1.0)
     frame = _box(length - 0.2, width - 0.5, 0.4, 0.86)
-    wheels = _wheels(length, width, 0.48, 1.1)
-    lamp = (60, 60, 255) if lamps else (45, 40, 190)
-    parts = wheels[8:] + [Part(face, (50, 50, 52)) for face in frame.values()]
-    parts += [Part(_patch(frame['back'], u, 0.3, u + 0.16, 0.8), lamp, lamps) for u in (0.0, 0.84)]
+    treads, discs = _wheels(length, width, 0.48, 1.1)
+    lamp = (60, 60, 255) if light.lamps else (45, 40, 190)
+    parts = treads + [Part(face, (50, 50, 52)) for face in frame.values()]
+    parts += [Part(_patch(frame['back'], u, 0.3, u + 0.16, 0.8), lamp, light.lamps) for u in (0.0, 0.84)]
     body = [Part(face, cargo) for face in load.values()]
     body += [Part(_patch(load[name], 0, 0.3, 1, 0.5), stripe) for name in ('left', 'right')]
     body += [Part(_patch(load['back'], u, 0.06, u + 0.42, 0.94), tuple(0.86 * c for c in cargo)) for u in (0.06, 0.52)]
     front = [Part(face, paint) for face in cab.values()]
     front += [Part(_patch(cab['front'], 0.08, 0.5, 0.92, 0.92), GLASS)]
     front += [Part(_patch(cab[name], 0.2, 0.52, 0.85, 0.9), GLASS) for name in ('left', 'right')]
-    head = (235, 250, 255) if lamps else (215, 225, 230)
-    front += [Part(_patch(cab['front'], u, 0.08, u + 0.18, 0.2), head, lamps) for u in (0.05, 0.77)]
-    return Model(parts + body + wheels[:8], length, width, height, nose=tuple(front))
+    head = (235, 250, 255) if light.lamps else (215, 225, 230)
+    front += [Part(_patch(cab['front'], u, 0.08, u + 0.18, 0.2), head, light.lamps) for u in (0.05, 0.77)]
+    return Model(parts + body + discs, length, width, height, nose=tuple(front))
 
 
 SKIN = [(150, 180, 225), (110, 150, 205), (70, 100, 150), (50, 70, 105)]
@@ -159,10 +165,10 @@ HAIR = [(25, 25, 30), (40, 60, 90), (80, 150, 190), (120, 120, 125)]
 
 
 def _cut(points, colour, glow: bool = False) -> Part:
-    return Part(np.array([(x, y, 0.0) for x, y in points]), colour, glow)
+    return Part([(x, y, 0.0) for x, y in points], colour, glow)
 
 
-def person(rng: np.random.Generator, lamps: bool) -> Model:
+def person(rng: np.random.Generator, light: Light) -> Model:
     """Walker, 1.55 to 1.9 m, seen from the front or in stride."""
     skin, shirt, trousers, hair = (table[rng.integers(len(table))] for table in (SKIN, CLOTHES, TROUSERS, HAIR))
     tall, stride, stout, skirt = rng.random(4).tolist()
@@ -185,7 +191,7 @@ def person(rng: np.random.Generator, lamps: bool) -> Model:
     return Model(parts, 0.5, 0.6, h, solid=False)
 
 
-def bicycle(rng: np.random.Generator, lamps: bool) -> Model:
+def bicycle(rng: np.random.Generator, light: Light) -> Model:
     """Bicycle with its rider, side on or foreshortened, going left or right."""
     skin, shirt, trousers, helmet = (table[rng.integers(len(table))] for table in (SKIN, CLOTHES, TROUSERS, CLOTHES))
     frame = CAR_PAINTS[rng.integers(len(CAR_PAINTS))]
@@ -224,7 +230,7 @@ RED, WHITE, BLUE, YELLOW = (40, 35, 200), (240, 240, 240), (190, 95, 25), (50, 2
 TRIANGLE = [(-0.52, -0.4), (0.52, -0.4), (0.0, 0.5)]
 
 
-def sign(rng: np.random.Generator, lamps: bool) -> Model:
+def sign(rng: np.random.Generator, light: Light) -> Model:
     """Traffic sign of one of five shapes, or a traffic light, on a pole."""
     kind = int(rng.integers(6))
     size, y, hue = 0.95 + 0.4 * rng.random(), 2.1 + 0.7 * rng.random(), float(rng.random())
@@ -270,3 +276,55 @@ def sign(rng: np.random.Generator, lamps: bool) -> Model:
     ]
     pole = Model([_cut([(-0.05, 0), (0.05, 0), (0.05, y), (-0.05, y)], (105, 108, 110))], 0.1, 0.1, y, solid=False)
     return Model(parts, 0.2, 0.2, y + size / 2, solid=False, support=pole)
+
+
+LEAVES = [(45, 105, 60), (40, 120, 85), (55, 95, 45), (35, 100, 110), (40, 85, 50)]
+
+
+def tree(rng: np.random.Generator, light: Light, detailed: bool) -> Model:
+    """A broad-leaved tree, a conifer or a bush, up to 9 m; bright where the sun catches the leaves."""
+    green = LEAVES[rng.integers(len(LEAVES))]
+    kind, tall = rng.random(2).tolist()
+    sun = light.sun[0]
+    if kind < 0.2:
+        leaves = _bush(tall, sun)
+    elif kind < 0.45:
+        leaves = _conifer(tall, sun)
+    else:
+        leaves = _broadleaf(rng.random((13 if detailed else 4, 3)).tolist(), tall, sun)
+    trunk = 0.13 + 0.1 * tall
+    parts = [_cut([(-trunk, 0), (trunk, 0), (trunk * 0.7, 3), (-trunk * 0.7, 3)], (51, 64, 81))] if kind >= 0.2 else []
+    parts += [_cut(outline, tuple(shade * c for c in green)) for outline, shade in leaves]
+    return Model(parts, 1.6, 1.6, 5.0, solid=False)
+
+
+def _bush(tall: float, sun: float) -> list[tuple[list, float]]:
+    high, wide = 0.6 + 0.6 * tall, 0.7 + 0.5 * tall
+    blobs = ((-0.6, 0.5, 0.7, 0.85), (0.6, 0.5, 0.7, 0.85), (0.0, 0.7, 0.8, 0.85), (0.2 * sun, 0.9, 0.6, 1.1))
+    return [(disc(x, y * high, radius * wide), shade) for x, y, radius, shade in blobs]
+
+
+def _conifer(tall: float, sun: float) -> list[tuple[list, float]]:
+    leaves, top = [], 5 + 4 * tall
+    for k in range(4):
+        low, half = 0.9 + k * top * 0.2, 1.9 - 0.42 * k
+        tip = (0.0, low + top * 0.42)
+        leaves.append(([(-half, low), (half, low), tip], 0.7 + 0.09 * k))
+        leaves.append(([(0.0, low), (half * sun, low), tip], 0.85 + 0.09 * k))
+    return leaves
+
+
+def _broadleaf(spots: list[list[float]], tall: float, sun: float) -> list[tuple[list, float]]:
+    """Blobs from the dark underside up, then small glints; ``spots`` are numbers from 0 to 1, three a blob."""
+    crown, size = 3.6 + 1.6 * tall, 1.2 + 0.6 * tall
+    blobs = spots[:9]
+    leaves = []
+    for k, (a, b, c) in enumerate(blobs):
+        up = k / (len(blobs) - 1)
+        rise = 1.3 * up - 0.65
+        x, y, radius = (2 * a - 1) * size + 0.25 * sun * rise, crown + (rise + b / 2 - 0.25) * size, 0.55 + 0.35 * c
+        leaves.append((disc(x, y, size * radius), 0.68 + 0.44 * up))
+    for a, b, c in spots[9:]:
+        x, y, radius = ((a - 0.5) * 1.5 + 0.35 * sun) * size, crown + (1.2 * b - 0.35) * size, 0.12 + 0.14 * c
+        leaves.append((disc(x, y, size * radius), 1.18))
+    return leaves

@@ -116,13 +116,13 @@ class Scene:
 
 @dataclass(frozen=True)
 class Thing:
-    """An instance where it stands: class index, model, position in metres and heading (a unit vector)."""
+    """What stands where: class index (None for a tree), model, position in metres and heading (a unit vector)."""
 
-    label: int
+    label: int | None
     model: objects.Model
     x: float
     z: float
-    heading: tuple[float, float]
+    heading: tuple[float, float] = objects.AHEAD
 
 
 def draw_scene(index: int, *, split: str = 'train', size: tuple[int, int] = SIZE, seed: int = 0) -> Scene:
@@ -139,21 +139,17 @@ def draw_scene(index: int, *, split: str = 'train', size: tuple[int, int] = SIZE
     camera = street_of.camera_over(rng, size, street)
     canvas = Canvas(size, camera, light)
     things = place_things(rng, street, camera, light)
-    trees, houses = place_sides(rng, street)
+    trees, houses = place_sides(rng, street, light)
 
     street_of.paint_sky(canvas, rng, int(camera.v))
     street_of.paint_ground(canvas, rng, street)
-    casters = [(thing.model.footprint(thing.x, thing.z, thing.heading), thing.model.height) for thing in things]
-    casters += [(objects.Model([], 1.6, 1.6, 5).footprint(x, z), 5.0) for x, z in trees if z < 40]
+    standing = [*things, *trees]
+    casters = [(t.model.footprint(t.x, t.z, t.heading), t.model.height) for t in standing if t.z < 40]
     shade = street_of.shade_ground(camera, light, casters, size)
     for side, x, z0, z1 in sorted(houses, key=lambda house: -house[2]):
         street_of.paint_house(canvas, rng, side, x, z0, z1)
-    drawn = [(z, None, x) for x, z in trees] + [(thing.z, k, thing.x) for k, thing in enumerate(things)]
-    for z, k, x in sorted(drawn, key=lambda item: -item[0]):
-        if k is None:
-            street_of.paint_tree(canvas, rng, x, z)
-        else:
-            paint_thing(canvas, things[k], FIRST_INSTANCE + k)
+    for k in sorted(range(len(standing)), key=lambda k: -standing[k].z):
+        paint_thing(canvas, standing[k], FIRST_INSTANCE + k if k < len(things) else street_of.VEGETATION)
     canvas.flush()
     return develop(
         canvas, shade, np.array([thing.label for thing in things], np.int64), np.random.default_rng([*key, 1])
@@ -168,7 +164,7 @@ def place_things(rng: np.random.Generator, street, camera: Camera, light: Light)
     makers = (objects.person, objects.bicycle, objects.car, objects.truck, objects.sign)
     reach = ((4.0, 17.0), (4.5, 16.0), (5.0, 26.0), (8.0, 28.0), (4.0, 14.0))  # metres, by class
     for label in order:
-        model = makers[label](rng, light.lamps)
+        model = makers[label](rng, light)
         for _ in range(6):
             where, lane, depth, jitter = rng.random(4).tolist()
             side = 1 if where < 0.5 else -1
@@ -198,9 +194,9 @@ def place_things(rng: np.random.Generator, street, camera: Camera, light: Light)
     return things
 
 
-def place_sides(rng: np.random.Generator, street) -> tuple[list, list]:
-    """Trees as (x, z) and houses as (side, x, z0, z1) along both sides."""
-    trees, houses = [], []
+def place_sides(rng: np.random.Generator, street, light: Light) -> tuple[list[Thing], list[tuple]]:
+    """Trees, and houses as (side, x, z0, z1), along both sides."""
+    spots, houses = [], []
     for side in (-1, 1):
         z = -4.0 * rng.random()
         wooded = rng.random() < 0.35
@@ -210,12 +206,13 @@ def place_sides(rng: np.random.Generator, street) -> tuple[list, list]:
             if kind < (0.25 if wooded else 0.8):
                 houses.append((side, side * (street.line + 2.0 * b * (kind < 0.2)), z, z + length))
             else:
-                trees += [(side * (street.line + 1.5 + 5 * u), z + length * v) for u, v in rng.random((4, 2)).tolist()]
+                spots += [(side * (street.line + 1.5 + 5 * u), z + length * v) for u, v in rng.random((4, 2)).tolist()]
             z += length + (0.0 if kind < 0.5 else 2 * b)
         if street.verge > 1.2 or rng.random() < 0.4:
             x = side * (street.kerb + 0.7 if street.verge > 1.2 else street.kerb - 0.4)
-            trees += [(x + a, 5 + 8 * k + 5 * b) for k, (a, b) in enumerate((rng.random((4, 2)) - 0.5).tolist())]
-    return [(x, z) for x, z in trees if 4 < z < 60], houses
+            spots += [(x + a, 5 + 8 * k + 5 * b) for k, (a, b) in enumerate((rng.random((4, 2)) - 0.5).tolist())]
+    trees = [Thing(None, objects.tree(rng, light, z < 30), x, z) for x, z in spots if 4 < z < 60]
+    return trees, houses
 
 
 def paint_thing(canvas: Canvas, thing: Thing, ident: int) -> None:

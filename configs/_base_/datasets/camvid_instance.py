@@ -11,11 +11,13 @@ metainfo = dict(
 train_pipeline = [
     dict(type='LoadIntactImage'),
     dict(type='LoadAnnotations', with_bbox=True, with_mask=True),
+    dict(type='Resize', scale=(480, 360), keep_ratio=True),
     dict(type='RandomFlip', prob=0.5),
     dict(type='PackDetInputs'),
 ]
 test_pipeline = [
     dict(type='LoadIntactImage'),
+    dict(type='Resize', scale=(480, 360), keep_ratio=True),
     dict(type='PackDetInputs', meta_keys=('img_id', 'img_path', 'ori_shape', 'img_shape', 'scale_factor')),
 ]
 train_dataloader = dict(

@@ -6,11 +6,13 @@ default_scope = 'mmdet'
 train_pipeline = [
     dict(type='LoadIntactImage'),
     dict(type='LoadAnnotations', with_bbox=True, with_mask=True),
+    dict(type='Resize', scale=(256, 192), keep_ratio=True),
     dict(type='RandomFlip', prob=0.5),
     dict(type='PackDetInputs'),
 ]
 test_pipeline = [
     dict(type='LoadIntactImage'),
+    dict(type='Resize', scale=(256, 192), keep_ratio=True),
     dict(
         type='PackDetInputs',
         # CocoMetric takes the ground truth from `instances`, as there is no annotation file
