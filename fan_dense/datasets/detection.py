@@ -5,8 +5,9 @@ from mmdet.datasets import BaseDetDataset
 from mmdet.registry import DATASETS
 
 from fan_dense.datasets import loading  # noqa: F401 (registers the loading step)
+from fan_dense.datasets.scene_classes import INSTANCE_CLASSES, INSTANCE_PALETTE
 from fan_dense.datasets.scene_files import SceneSet
-from fan_dense.datasets.scenes import INSTANCE_CLASSES, INSTANCE_PALETTE, SIZE, Scene
+from fan_dense.datasets.scenes import SIZE, Scene
 
 
 @DATASETS.register_module()

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 from mmengine.fileio import BaseStorageBackend, register_backend
 
-from fan_dense.datasets.scenes import SIZE, Scene, draw_scene
+from fan_dense.datasets.scenes import SIZE, SMALLEST, Scene, draw_scene
 
 PREFIX = 'scenes'
 _NAME = re.compile(rf'{PREFIX}://seed(\d+)/(\d+)x(\d+)/([\w-]+)/(labels/)?(\d+)\.png')
@@ -30,9 +30,9 @@ class SceneSet:
         object.__setattr__(self, 'size', tuple(self.size))
         if not re.fullmatch(r'[\w-]+', self.split):
             raise ValueError(f'split is {self.split!r}; a name of letters, digits, _ and - is expected')
-        if len(self.size) != 2 or min(self.size) < 32 or self.seed < 0:
+        if len(self.size) != 2 or min(self.size) < SMALLEST or self.seed < 0:
             raise ValueError(
-                f'size is {self.size} and seed {self.seed}; (height, width) from 32 and a seed from 0 are expected'
+                f'size is {self.size}, seed {self.seed}; (height, width) from {SMALLEST} and a seed from 0 are expected'
             )
 
     def image_path(self, index: int) -> str:

@@ -1,13 +1,12 @@
 """The street itself: sky, ground, what lines it on both sides, and the shadows on it."""
 
-from dataclasses import dataclass
-
 import cv2
 import numpy as np
 
 from fan_dense.datasets.scene_canvas import NEAR, SUPERSAMPLING, Camera, Canvas, Light
+from fan_dense.datasets.scene_classes import BUILDING, ROAD, SIDEWALK, SKY, TERRAIN, VEGETATION
+from fan_dense.datasets.scene_layout import House, Street, Thing
 
-ROAD, SIDEWALK, BUILDING, SIGN, VEGETATION, TERRAIN, SKY = range(7)
 STRIP = np.array([NEAR, 2.5, 3.5, 5, 7, 10, 14, 20, 30, 45, 70, 110])  # metres at which the ground bends
 FACADES = [
     (130, 160, 185), (105, 130, 175), (90, 95, 150), (165, 180, 190), (150, 150, 150), (175, 190, 200), (120, 150, 140),
@@ -16,23 +15,6 @@ FACADES = [
 ROOFS = [(65, 70, 130), (70, 70, 75), (60, 80, 110), (95, 90, 85)]
 MARKING = (225, 228, 230)
 SILL, GLASS, REFLECTION, LAMPLIGHT = (205, 210, 215), (88, 74, 62), (175, 160, 140), (120, 205, 245)
-
-
-@dataclass(frozen=True)
-class Street:
-    """Cross-section in metres from the middle of the road, the same on both sides."""
-
-    road: float  # half width
-    sidewalk: float
-    verge: float  # grass between the sidewalk and the houses
-
-    @property
-    def kerb(self) -> float:
-        return self.road + self.sidewalk
-
-    @property
-    def line(self) -> float:
-        return self.kerb + self.verge
 
 
 def _strip(x0: float, x1: float, z=STRIP, y: float = 0.0) -> np.ndarray:
@@ -53,10 +35,10 @@ def _dashes(x0: float, x1: float, starts, length: float) -> np.ndarray:
     return _quads([(x0, 0, z) for z in starts], (x1 - x0, 0, 0), (0, 0, length))
 
 
-def paint_sky(canvas: Canvas, rng: np.random.Generator, horizon: int) -> None:
-    """Gradient with clouds above the horizon (in canvas pixels), and a far skyline on it."""
+def paint_sky(canvas: Canvas, rng: np.random.Generator) -> None:
+    """Gradient with clouds above the horizon, and a far skyline on it."""
     height, width = canvas.pixels.shape[:2]
-    light = canvas.light
+    light, horizon = canvas.light, int(canvas.camera.v)
     rows = max(1, -(-horizon // SUPERSAMPLING))
     down = np.linspace(0, 1, rows)[:, None]
     sky = np.array(light.sky_top) * (1 - down) + np.array(light.sky_low) * down  # (rows, 3)
@@ -116,28 +98,29 @@ def paint_ground(canvas: Canvas, rng: np.random.Generator, street: Street) -> No
         canvas.surface(_strip(side * street.road, side * (street.road + 0.18)), slab, SIDEWALK, 1.15)
 
 
-def shade_ground(camera: Camera, light: Light, casters: list[tuple[np.ndarray, float]], size) -> np.ndarray:
-    """Light (H, W) uint8 that reaches the ground. ``casters`` are footprints (K, 3) and heights in metres."""
-    mask = np.full(size, 255, np.uint8)
+def shade_on_ground(size: tuple[int, int], camera: Camera, light: Light, things: list[Thing]) -> np.ndarray:
+    """Light (H, W) uint8 that reaches the ground under and beside things."""
+    shade = np.full(size, 255, np.uint8)
 
     def darken(points, level):
         hull = cv2.convexHull(np.rint(camera.project(points) / SUPERSAMPLING).astype(np.int32))
-        cv2.fillConvexPoly(mask, hull, level)
+        cv2.fillConvexPoly(shade, hull, level)
 
     sun_x, sun_y, sun_z = light.sun
-    offset = np.array([-sun_x / sun_y, 0.0, -sun_z / sun_y])
+    offset = np.array([-sun_x / sun_y, 0.0, -sun_z / sun_y])  # of the shadow of a point 1 m above the ground
+    near = [(t.model.footprint(t.x, t.z, t.heading), t.model.height) for t in things if t.z < 40]
     if light.shadow > 0:
-        for footprint, tall in casters:
-            darken(np.concatenate([footprint, footprint + offset * tall]), int(255 * (1 - light.shadow)))
-    for footprint, _ in casters:
+        for footprint, height in near:
+            darken(np.concatenate([footprint, footprint + offset * height]), int(255 * (1 - light.shadow)))
+    for footprint, _ in near:
         middle = (footprint[0] + footprint[2]) / 2
         darken(middle + (footprint - middle) * 1.08, 105)
-    return cv2.blur(mask, (3, 3))
+    return cv2.blur(shade, (3, 3))
 
 
-def paint_house(canvas: Canvas, rng: np.random.Generator, side: int, x: float, z0: float, z1: float) -> None:
-    """A house with its street front at distance ``x`` from the middle, from ``z0`` to ``z1``."""
-    z0 = max(z0, NEAR)
+def paint_house(canvas: Canvas, rng: np.random.Generator, house: House) -> None:
+    """Walls, roof and windows."""
+    side, x, z0, z1 = house.side, house.x, max(house.z0, NEAR), house.z1
     if z1 <= z0 + 0.5:
         return
     wall, roof = FACADES[rng.integers(len(FACADES))], ROOFS[rng.integers(len(ROOFS))]
@@ -179,17 +162,3 @@ def _paint_windows(
     bright = rng.random(len(corners)) < (0.45 if lamps else 0.15)
     canvas.surface(panes[~bright], GLASS, BUILDING, shade)
     canvas.surface(panes[bright], LAMPLIGHT if lamps else REFLECTION, BUILDING, shade, glow=lamps)
-
-
-def camera_over(rng: np.random.Generator, size: tuple[int, int], street: Street) -> Camera:
-    """A camera between the kerbs, at the height of a windscreen up to that of a bus."""
-    height, width = (n * SUPERSAMPLING for n in size)
-    a, b, c, d, e, f = rng.random(6).tolist()
-    return Camera(
-        focal=width * (0.9 + 0.3 * a),
-        u=width * (0.36 + 0.28 * b),
-        v=height * (0.4 + 0.12 * c),
-        x=(2 * d - 1) * 0.6 * street.road,
-        height=1.5 + 1.0 * e * e,
-        bend=(2 * f - 1) * 0.006,
-    )

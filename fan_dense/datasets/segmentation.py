@@ -6,8 +6,9 @@ from mmseg.datasets import BaseSegDataset
 from mmseg.registry import DATASETS
 
 from fan_dense.datasets import camvid, loading  # noqa: F401 (registers the loading step)
+from fan_dense.datasets.scene_classes import IGNORE, SEMANTIC_CLASSES, SEMANTIC_PALETTE
 from fan_dense.datasets.scene_files import SceneSet
-from fan_dense.datasets.scenes import IGNORE, SEMANTIC_CLASSES, SEMANTIC_PALETTE, SIZE
+from fan_dense.datasets.scenes import SIZE
 
 
 @DATASETS.register_module()

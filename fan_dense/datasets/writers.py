@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 import pycocotools.mask
 
+from fan_dense.datasets.scene_classes import IGNORE, INSTANCE_CLASSES, SEMANTIC_CLASSES
 from fan_dense.datasets.scene_files import SceneSet, encode
-from fan_dense.datasets.scenes import IGNORE, INSTANCE_CLASSES, SEMANTIC_CLASSES
 from fan_dense.files import write_atomically
 
 LAYOUTS = ('coco', 'cityscapes')
