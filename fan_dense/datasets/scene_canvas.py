@@ -111,15 +111,16 @@ class Canvas:
         points = np.concatenate([shape.reshape(-1, 3) for shape in shapes])
         ends = np.cumsum([shape.size // 3 for shape in shapes])
         starts = np.concatenate([[0], ends[:-1]])
-        flat = np.rint(self.camera.project(points)).astype(np.int32)
+        flat = self.camera.project(points)
 
         depths = (points[starts, 2] + points[ends - 1, 2]) / 2
         solids = np.array(solids)
         shades = np.where(solids, self._shades(points, starts), shades)
         tones = self.light.tones(np.array(colours, float), depths, shades, np.array(glows)).tolist()
-        (ax, ay), (bx, by), (cx, cy) = (flat[starts + k].T.astype(np.int64) for k in range(3))
+        (ax, ay), (bx, by), (cx, cy) = (flat[starts + k].T for k in range(3))
         # counter-clockwise seen from the front, and v points down
         seen = ~solids | ((bx - ax) * (cy - ay) < (by - ay) * (cx - ax))
+        flat = np.rint(flat).astype(np.int32)
         for k in np.flatnonzero(seen).tolist():
             polygons = flat[starts[k] : ends[k]].reshape(-1, shapes[k].shape[-2], 2)
             cv2.fillPoly(self.pixels, polygons, (*tones[k], idents[k]))

@@ -61,7 +61,7 @@ def draw_scene(index: int, *, split: str = 'train', size: tuple[int, int] = SIZE
     """
     if min(size) < SMALLEST or index < 0 or seed < 0:
         raise ValueError(
-            f'size is {size}, index {index}, seed {seed}; a size from {SMALLEST}, an index and a seed from 0 are expected'
+            f'size is {size}, index {index}, seed {seed}; a size from {SMALLEST}, index and seed from 0 are expected'
         )
     key = [seed, zlib.crc32(split.encode()), index]
     rng = np.random.default_rng([*key, 0])
