@@ -8,6 +8,7 @@ import argparse
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable
 
 from mmengine.config import DictAction
@@ -42,6 +43,8 @@ class Parser(argparse.ArgumentParser):
 def run(command: Callable[[argparse.Namespace], None], parser: argparse.ArgumentParser, argv=None) -> int:
     """Parse the command line, run ``command`` on it, and return the exit code: 0, 2 (error) or 130 (interrupted)."""
     args = parser.parse_args(argv)
+    # what the libraries have to say about their own code
+    warnings.filterwarnings('ignore', category=UserWarning, module=r'mm(engine|cv|det|seg)\.')
     try:
         command(args)
     except KeyboardInterrupt:

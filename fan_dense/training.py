@@ -11,7 +11,9 @@ from mmengine.logging import print_log
 from mmengine.runner import Runner, find_latest_checkpoint
 
 from fan_dense import configuration
+from fan_dense.console import ConsoleRunner
 from fan_dense.corruptions import names
+from fan_dense.evaluation import scores
 from fan_dense.files import write_atomically
 
 RECORD = 'run.json'
@@ -79,7 +81,9 @@ def train(
     configuration.check_data(cfg, 'train_dataloader', 'val_dataloader')
 
     started = time.monotonic()
-    runner = Runner.from_cfg(cfg)
+    if cfg.get('val_evaluator'):
+        cfg.val_evaluator = scores.exact(cfg.val_evaluator)
+    runner = ConsoleRunner.from_cfg(cfg)
     if get_rank() == 0:
         write_atomically(folder / RECORD, _record(cfg))
     for message in [*_resumed_with(changed), *zero_shot_warnings(cfg)]:

@@ -8,8 +8,8 @@ import copy
 import hashlib
 import io
 import time
-import warnings
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from mmengine.registry import DATASETS, LOOPS, init_default_scope
 from mmengine.runner import Runner
 
 from fan_dense import configuration
+from fan_dense.console import QuietRunner
 from fan_dense.evaluation import pipeline, scores
 from fan_dense.evaluation.drawing import DrawPredictions
 from fan_dense.evaluation.guard import PixelGuard
@@ -128,11 +129,10 @@ def prepare(cfg: Config, checkpoint: Path) -> Subject:
     model_only = Config(
         {k: v for k, v in cfg.items() if not k.startswith(('train_', 'val_', 'test_', 'optim', 'param'))}
     )
-    model_only.log_level = 'WARNING'
     model_only.auto_scale_lr = None
     guard = PixelGuard()
     with _quiet():
-        runner = Runner.from_cfg(model_only)
+        runner = QuietRunner.from_cfg(model_only)
         runner.register_hook(guard)
         runner.register_hook(Progress())
         runner.call_hook('before_run')
@@ -151,7 +151,6 @@ def run(subject: Subject, condition: Condition, *, show_dir: str | Path | None =
     runner, cfg = subject.runner, subject.config
     started = time.monotonic()
     pipeline.set_condition(subject.dataset, condition)
-    metrics_of = cfg.test_evaluator if isinstance(cfg.test_evaluator, list) else [cfg.test_evaluator]
     drawing = [DrawPredictions(show_dir, condition, subject.dataset)] if show_dir else []
     with _quiet():
         loop = LOOPS.build(
@@ -159,30 +158,25 @@ def run(subject: Subject, condition: Condition, *, show_dir: str | Path | None =
             default_args=dict(
                 runner=runner,
                 dataloader=runner.build_dataloader({**cfg.test_dataloader, 'dataset': subject.dataset}),
-                evaluator=runner.build_evaluator([*map(scores.exact, metrics_of), *drawing]),
+                evaluator=runner.build_evaluator([*scores.exact(cfg.test_evaluator), *drawing]),
             ),
         )
         runner._test_loop = loop  # the hooks look at the runner's loop, and mmengine has no other way to set it
         reported = loop.run()
     report = subject.guard.report
-    per_class, metrics = {}, {}
-    for name, value in reported.items():
-        short = name.rpartition('/')[2]  # mmdet prefixes its figures with 'coco/'
-        if short == 'per_class':
-            per_class |= value
-        else:
-            metrics[short] = float(value)
     return ConditionResult(
         condition=condition,
         config=str(cfg.filename),
         checkpoint=str(subject.checkpoint),
         checkpoint_digest=subject.checkpoint_digest,
-        metrics=metrics,
-        per_class=per_class,
+        # mmdet prefixes its figures: 'coco/bbox_mAP'
+        metrics={name.rpartition('/')[2]: float(value) for name, value in reported.items()},
+        per_class=scores.per_class(loop.evaluator),
         images=report.images,
         pixel_digest=report.digest,
         unchanged_images=list(report.unchanged),
         seconds=time.monotonic() - started,
+        finished=datetime.now(timezone.utc).isoformat(timespec='seconds'),
         versions=installed_versions(),
     )
 
@@ -231,8 +225,6 @@ def installed_versions() -> dict[str, str]:
 
 @contextlib.contextmanager
 def _quiet():
-    """Keep what the libraries print away from the result: pycocotools' progress and warnings about their own code."""
-    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-        for category in (DeprecationWarning, FutureWarning, UserWarning):
-            warnings.simplefilter('ignore', category)
+    """Keep what pycocotools prints away from the result; the console's log handlers have their own stream."""
+    with contextlib.redirect_stdout(io.StringIO()):
         yield

@@ -4,14 +4,15 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import pycocotools.mask
 from mmengine.evaluator import BaseMetric
-from pycocotools import mask as coco_mask
 
 from fan_dense.evaluation import pipeline
 from fan_dense.evaluation.result import Condition
 
 FONT = cv2.FONT_HERSHEY_SIMPLEX
-STRIP, GAP = 22, 4  # heights and widths in pixels
+BLACK, WHITE = (0, 0, 0), (255, 255, 255)
+MIN_WIDTH = 480  # pixels of a panel; smaller images are enlarged
 OPACITY = 0.5
 
 
@@ -27,7 +28,7 @@ class DrawPredictions(BaseMetric):
         threshold: detections below this score are not drawn.
     """
 
-    def __init__(self, folder, condition: Condition, dataset, threshold: float = 0.3):
+    def __init__(self, folder: str | Path, condition: Condition, dataset, threshold: float = 0.3):
         super().__init__()
         self.folder = Path(folder)
         self.condition = condition
@@ -42,115 +43,143 @@ class DrawPredictions(BaseMetric):
     def process(self, data_batch, data_samples) -> None:
         for sample in data_samples:
             image, info = pipeline.corrupted_image(*self.origin[sample['img_path']])
-            draw = draw_segmentation if 'pred_sem_seg' in sample else draw_detections
-            left, right = draw(image, sample, info, self.dataset_meta, self.threshold)
             key = sample['corruption']['key']
-            picture = side_by_side(left, right, f'{self.condition}  {key}')
+            caption = f'{self.condition.describe()}    {key}'
+            if 'pred_sem_seg' in sample:
+                picture = draw_segmentation(image, sample, self.dataset_meta, caption)
+            else:
+                picture = draw_detections(image, sample, info, self.dataset_meta, caption, self.threshold)
             path = (self.folder / key).with_suffix('.png')
             path.parent.mkdir(parents=True, exist_ok=True)
             if not cv2.imwrite(str(path), picture):
-                raise OSError(f'{path} could not be written')
-            self.results.append(None)  # a metric without results counts as forgotten
+                raise OSError(f'picture {path} could not be written')
+            self.results.append(None)  # mmengine warns of a metric without results
 
     def compute_metrics(self, results: list) -> dict:
         return {}
 
 
-def draw_segmentation(image, sample, info, meta, threshold):
-    """Predicted and true class of every pixel over ``image`` (H, W, 3)."""
-    palette = np.array(meta['palette'], np.uint8)[:, ::-1]  # RGB -> BGR
-    return [
-        overlay_classes(image, _grid(sample[kind]['data']), palette) if kind in sample else image.copy()
-        for kind in ('pred_sem_seg', 'gt_sem_seg')
+def draw_segmentation(image: np.ndarray, sample: dict, meta: dict, caption: str) -> np.ndarray:
+    """Predicted and true class of every pixel over ``image`` (H, W, 3), with a legend of the classes that occur."""
+    palette = np.array(meta['palette'], np.uint8)[:, ::-1]  # RGB to BGR
+    panels, present = [], set()
+    for kind in ('pred_sem_seg', 'gt_sem_seg'):
+        panel = image
+        if kind in sample:
+            classes = sample[kind]['data'].squeeze(0).cpu().numpy()  # (1, H, W) -> (H, W)
+            known = classes < len(palette)
+            blended = cv2.addWeighted(image, 1 - OPACITY, palette[np.where(known, classes, 0)], OPACITY, 0)
+            panel = np.where(known[..., None], blended, image)
+            present.update(np.unique(classes[known]).tolist())
+        panels.append(enlarged(panel))
+    legend = [(meta['classes'][label], palette[label].tolist()) for label in sorted(present)]
+    return composed(panels, ('prediction', 'ground truth'), caption, legend)
+
+
+def draw_detections(image, sample: dict, info: dict, meta: dict, caption: str, threshold: float) -> np.ndarray:
+    """Predicted instances from ``threshold`` on, and true ones, over ``image`` (H, W, 3)."""
+    predicted = {name: value.cpu().numpy() for name, value in sample['pred_instances'].items() if name != 'masks'}
+    masks = sample['pred_instances'].get('masks')
+    # the surest last, on top
+    order = [i for i in np.argsort(predicted['scores']) if predicted['scores'][i] >= threshold]
+    found = [
+        (predicted['labels'][i], predicted['bboxes'][i], None if masks is None else masks[i], predicted['scores'][i])
+        for i in order
     ]
+    true = [
+        (one['bbox_label'], one['bbox'], one.get('mask'), None)
+        for one in info.get('instances', ())
+        if not one.get('ignore_flag', 0)
+    ]
+    panels = [overlay_instances(image, instances, meta) for instances in (found, true)]
+    return composed(panels, (f'prediction (score from {threshold:g})', 'ground truth'), caption, [])
 
 
-def draw_detections(image, sample, info, meta, threshold):
-    """Predicted and true instances over ``image`` (H, W, 3)."""
-    predicted = sample['pred_instances']
-    keep = [i for i, score in enumerate(predicted['scores'].tolist()) if score >= threshold]
-    masks = predicted.get('masks')
-    left = overlay_instances(
-        image,
-        boxes=predicted['bboxes'].cpu().numpy()[keep],
-        labels=predicted['labels'].cpu().numpy()[keep],
-        masks=None if masks is None else [_bitmap(masks[i], image.shape[:2]) for i in keep],
-        scores=predicted['scores'].cpu().numpy()[keep],
-        meta=meta,
-    )
-    instances = [one for one in info.get('instances', ()) if not one.get('ignore_flag', 0)]
-    right = overlay_instances(
-        image,
-        boxes=np.array([one['bbox'] for one in instances]).reshape(-1, 4),
-        labels=np.array([one['bbox_label'] for one in instances], int),
-        masks=[_bitmap(one['mask'], image.shape[:2]) for one in instances]
-        if all('mask' in o for o in instances)
-        else None,
-        scores=None,
-        meta=meta,
-    )
-    return left, right
-
-
-def overlay_classes(image: np.ndarray, classes: np.ndarray, palette: np.ndarray) -> np.ndarray:
-    """Blend ``image`` (H, W, 3) with the colours of ``classes`` (H, W); pixels outside the palette stay as they are."""
-    known = classes < len(palette)
-    colours = palette[np.where(known, classes, 0)]
-    blended = image * (1 - OPACITY) + colours * OPACITY
-    return np.where(known[..., None], blended, image).astype(np.uint8)
-
-
-def overlay_instances(image, boxes, labels, masks, scores, meta) -> np.ndarray:
-    """Draw boxes (N, 4) as x1 y1 x2 y2, masks (N of (H, W) bool) and class names onto a copy of ``image``."""
-    canvas = image.copy()
-    palette = [tuple(int(v) for v in reversed(colour)) for colour in meta['palette']]
-    if masks is not None:
-        for mask, label in zip(masks, labels):
-            canvas[mask] = (canvas[mask] * (1 - OPACITY) + np.array(palette[label]) * OPACITY).astype(np.uint8)
-    for i, (box, label) in enumerate(zip(boxes, labels)):
-        x1, y1, x2, y2 = (round(float(v)) for v in box)
-        cv2.rectangle(canvas, (x1, y1), (x2, y2), palette[label], 1, cv2.LINE_AA)
-        text = meta['classes'][label] + (f' {scores[i]:.2f}' if scores is not None else '')
-        _label(canvas, text, (x1, y1), palette[label])
+def overlay_instances(image: np.ndarray, instances: list[tuple], meta: dict) -> np.ndarray:
+    """Draw (label, box x1 y1 x2 y2, mask or None, score or None) onto an enlarged copy of ``image`` (H, W, 3)."""
+    palette = [tuple(int(value) for value in reversed(colour)) for colour in meta['palette']]
+    blended = image.copy()
+    for label, _, mask, _ in instances:
+        if mask is not None:
+            inside = bitmap(mask, image.shape[:2])
+            blended[inside] = (blended[inside] * (1 - OPACITY) + np.array(palette[label]) * OPACITY).astype(np.uint8)
+    canvas = enlarged(blended)
+    scale = canvas.shape[1] / image.shape[1]
+    for label, box, _, score in instances:
+        x1, y1, x2, y2 = (round(float(value) * scale) for value in box)
+        cv2.rectangle(canvas, (x1, y1), (x2, y2), palette[label], 2, cv2.LINE_AA)
+        _tag(canvas, meta['classes'][label] + ('' if score is None else f' {score:.2f}'), (x1, y1), palette[label])
     return canvas
 
 
-def side_by_side(left: np.ndarray, right: np.ndarray, caption: str) -> np.ndarray:
-    """Two (H, W, 3) pictures next to each other under a strip that says what they are; small ones are enlarged."""
-    scale = max(1, round(480 / left.shape[1]))
-    left, right = (np.kron(one, np.ones((scale, scale, 1), np.uint8)) for one in (left, right))
-    height, width = left.shape[:2]
-    canvas = np.full((height + 2 * STRIP, 2 * width + GAP, 3), 255, np.uint8)
-    canvas[2 * STRIP :, :width] = left
-    canvas[2 * STRIP :, width + GAP :] = right
-    for text, x, y in ((caption, 6, 1), ('prediction', 6, 2), ('ground truth', width + GAP + 6, 2)):
-        cv2.putText(canvas, text, (x, y * STRIP - 6), FONT, 0.45, (0, 0, 0), 1, cv2.LINE_AA)
+def enlarged(image: np.ndarray) -> np.ndarray:
+    """``image`` at a whole multiple of its size, its pixels kept as they are, at least :data:`MIN_WIDTH` wide."""
+    scale = -(-MIN_WIDTH // image.shape[1])
+    return np.ascontiguousarray(image.repeat(scale, axis=0).repeat(scale, axis=1))
+
+
+def composed(panels, titles, caption: str, legend: list[tuple[str, list[int]]]) -> np.ndarray:
+    """Two panels (H, W, 3) side by side below their titles and a caption, above a legend of (name, colour)."""
+    height, width = panels[0].shape[:2]
+    size = _font_size(width)
+    strip, gap = round(44 * size), 4
+    rows = _wrapped(legend, 2 * width + gap, size)
+    canvas = np.full((height + (2 + len(rows)) * strip, 2 * width + gap, 3), 255, np.uint8)
+    canvas[2 * strip : 2 * strip + height, :width] = panels[0]
+    canvas[2 * strip : 2 * strip + height, width + gap :] = panels[1]
+    base = round(0.7 * strip)
+    _write(canvas, caption, (6, base), size)
+    for title, x in zip(titles, (6, width + gap + 6)):
+        _write(canvas, title, (x, strip + base), size)
+    for row, entries in enumerate(rows):
+        top = 2 * strip + height + row * strip
+        for x, name, colour in entries:
+            cv2.rectangle(canvas, (x, top + strip // 4), (x + strip // 2, top + 3 * strip // 4), colour, cv2.FILLED)
+            _write(canvas, name, (x + round(0.7 * strip), top + base), size)
     return canvas
 
 
-def _label(canvas, text, corner, colour) -> None:
-    """Text on a filled background at a box's top left corner, moved into the picture where it would leave it."""
-    (width, height), _ = cv2.getTextSize(text, FONT, 0.35, 1)
-    x = max(0, min(corner[0], canvas.shape[1] - width - 2))
-    y = max(height + 3, corner[1])
-    cv2.rectangle(canvas, (x, y - height - 3), (x + width + 1, y), colour, cv2.FILLED)
-    dark = sum(colour) < 3 * 128
-    cv2.putText(canvas, text, (x, y - 2), FONT, 0.35, (255, 255, 255) if dark else (0, 0, 0), 1, cv2.LINE_AA)
-
-
-def _grid(data) -> np.ndarray:
-    return data.squeeze(0).cpu().numpy()
-
-
-def _bitmap(mask, size: tuple[int, int]) -> np.ndarray:
-    """A mask (tensor, array, COCO polygons or run lengths) as (H, W) bool."""
+def bitmap(mask, size: tuple[int, int]) -> np.ndarray:
+    """A mask (tensor or array (H, W), COCO polygons or run lengths) as (H, W) bool."""
     if hasattr(mask, 'cpu'):
-        return mask.cpu().numpy().astype(bool)
+        mask = mask.cpu().numpy()
     if isinstance(mask, np.ndarray):
         return mask.astype(bool)
     height, width = size
     if isinstance(mask, list):
-        mask = coco_mask.merge(coco_mask.frPyObjects(mask, height, width))
+        mask = pycocotools.mask.merge(pycocotools.mask.frPyObjects(mask, height, width))
     elif isinstance(mask['counts'], list):
-        mask = coco_mask.frPyObjects(mask, height, width)
-    return coco_mask.decode(mask).astype(bool)
+        mask = pycocotools.mask.frPyObjects(mask, height, width)
+    return pycocotools.mask.decode(mask).astype(bool)
+
+
+def _font_size(width: int) -> float:
+    return max(0.5, width / 2000)
+
+
+def _write(canvas, text: str, corner: tuple[int, int], size: float, colour=BLACK) -> None:
+    cv2.putText(canvas, text, corner, FONT, size, colour, max(1, round(size)), cv2.LINE_AA)
+
+
+def _tag(canvas, text: str, corner: tuple[int, int], colour) -> None:
+    """Text on a filled background above a box's top left corner, moved into the picture where it would leave it."""
+    size = 0.8 * _font_size(canvas.shape[1])
+    (width, height), _ = cv2.getTextSize(text, FONT, size, max(1, round(size)))
+    x = max(0, min(corner[0], canvas.shape[1] - width - 2))
+    y = max(height + 4, corner[1])
+    cv2.rectangle(canvas, (x, y - height - 4), (x + width + 2, y + 1), colour, cv2.FILLED)
+    luma = 0.114 * colour[0] + 0.587 * colour[1] + 0.299 * colour[2]
+    _write(canvas, text, (x + 1, y - 2), size, WHITE if luma < 140 else BLACK)
+
+
+def _wrapped(legend, width: int, size: float) -> list[list[tuple]]:
+    """The legend's entries as rows of (x, name, colour) that fit into ``width``."""
+    rows, x = [], width
+    for name, colour in legend:
+        need = round(44 * size) + cv2.getTextSize(name, FONT, size, max(1, round(size)))[0][0]
+        if x + need > width:
+            rows.append([])
+            x = 6
+        rows[-1].append((x, name, colour))
+        x += need
+    return rows

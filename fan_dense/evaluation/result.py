@@ -25,6 +25,10 @@ class Condition:
     def __str__(self):
         return 'clean' if self.corruption is None else f'{self.corruption} {self.severity}'
 
+    def describe(self) -> str:
+        """All of it, for a caption."""
+        return f'{self}, seed {self.seed}, {self.image_order}' if self.corruption else 'clean'
+
     @property
     def file_stem(self) -> str:
         """Name of the result file: different for every condition."""
@@ -46,6 +50,7 @@ class ConditionResult:
         pixel_digest: over the pixels that the network's pipeline was given, before resizing.
         unchanged_images: keys of images on which the corruption had no effect.
         seconds: duration of the evaluation.
+        finished: when it ended, UTC, ISO 8601.
         versions: of the packages that the figures depend on.
     """
 
@@ -59,6 +64,7 @@ class ConditionResult:
     pixel_digest: str
     unchanged_images: list[str]
     seconds: float
+    finished: str
     versions: dict[str, str]
 
     def to_json(self) -> str:
@@ -68,9 +74,7 @@ class ConditionResult:
     def summary(self) -> str:
         """The condition and its main figures, in a few lines."""
         lines = [
-            f'{self.condition} (seed {self.condition.seed}, image order {self.condition.image_order})'
-            if self.condition.corruption
-            else 'clean',
+            self.condition.describe(),
             '  '.join(f'{name} {value:.4f}' for name, value in self.metrics.items()),
             f'{self.images} images in {self.seconds:.1f} s, pixels {self.pixel_digest[:12]}',
         ]
