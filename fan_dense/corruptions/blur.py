@@ -2,10 +2,14 @@
 
 import numpy as np
 
-from fan_dense.corruptions.kernels import filters
+from fan_dense.corruptions.kernels import disk, filters, glass, zoom
+from fan_dense.corruptions.kernels.random import draw_key
 from fan_dense.corruptions.registry import Image, Params, define
 
 GAUSSIAN_SIGMA = (1, 2, 3, 4, 6)
+DEFOCUS = ((3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5))  # radius of the disk, sigma that smooths its rim
+GLASS = ((0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 2))  # sigma, largest shift, iterations
+ZOOM = ((1.11, 0.01), (1.16, 0.01), (1.21, 0.02), (1.26, 0.02), (1.31, 0.03))  # the factors are arange(1, end, step)
 MOTION_RADIUS = (10, 15, 15, 15, 20)
 MOTION_SIGMA = (3, 5, 8, 12, 15)
 
@@ -19,21 +23,18 @@ def gaussian_weights(sigma: float, truncate: float) -> np.ndarray:
 
 def smooth(image: np.ndarray, sigma: float) -> np.ndarray:
     """Gaussian blur of (H, W, C), cut at four sigma, edges repeated. uint8 is taken as x / 255 and truncated back."""
-    weights = gaussian_weights(sigma, 4)
-    rows, columns = (np.pad(np.arange(n), len(weights) - 1, 'edge') for n in image.shape[:2])
     is_image = image.dtype == np.uint8
+    weights = gaussian_weights(sigma, 4).astype(np.float64 if is_image else image.dtype)
+    rows, columns = (np.pad(np.arange(n), len(weights) - 1, 'edge') for n in image.shape[:2])
     divisor = 255.0 if is_image else 1.0
     return filters.separable(image, weights, weights, rows, columns, divisor, np.empty_like(image), is_image)
 
 
-def motion(image: np.ndarray, radius: int, sigma: float, angle: float) -> np.ndarray:
-    """One-sided motion blur of (H, W, C) along a direction, in the image's dtype (truncated if that is an integer).
+def motion(image: np.ndarray, radius: int, sigma: float, angle: float, gain: float = 1.0) -> Image:
+    """One-sided motion blur of (H, W, C) along a direction, truncated to uint8, or multiplied by ``gain`` and rounded.
 
-    The taps lie at 0..2 radius along the direction, weighted with half a Gaussian; the first one that leaves the image
-    ends the sum, as published, so narrow images get darker.
-
-    Args:
-        angle: Degrees.
+    The taps lie at 0..2 radius along the direction (degrees), weighted with half a Gaussian. The first one that leaves
+    the image ends the sum, as published, so narrow images get darker.
     """
     taps = np.arange(2 * radius + 1)
     weights = np.exp(-(taps**2) / (2.0 * sigma**2)) / (np.sqrt(2 * np.pi) * sigma)  # the factor cancels, but rounds
@@ -43,7 +44,7 @@ def motion(image: np.ndarray, radius: int, sigma: float, angle: float) -> np.nda
     count = len(taps) if inside.all() else int(np.argmin(inside))
     pad = int(np.abs(shifts[:count, 1]).max())
     padded = np.pad(image, ((0, 0), (pad, pad), (0, 0)), 'edge')
-    return filters.shifted_sum(padded, weights[:count], shifts[:count], pad, np.empty_like(image))
+    return filters.shifted_sum(padded, weights[:count], shifts[:count], pad, gain, np.empty(image.shape, np.uint8))
 
 
 @define('gaussian_blur')
@@ -58,3 +59,42 @@ def _draw_motion(image: Image, severity: int, rng) -> Params:
 @define('motion_blur', draw=_draw_motion)
 def motion_blur(image: Image, severity: int, angle: float) -> Image:
     return motion(image, MOTION_RADIUS[severity - 1], MOTION_SIGMA[severity - 1], angle)
+
+
+@define('defocus_blur')
+def defocus_blur(image: Image, severity: int) -> Image:
+    return disk.blur(image, *DEFOCUS[severity - 1])
+
+
+def _draw_glass(image: Image, severity: int, rng) -> Params:
+    if isinstance(rng, np.random.Generator):
+        return {'key': draw_key(rng)}
+    height, width = image.shape[:2]
+    _, reach, iterations = GLASS[severity - 1]
+    size = (height - 2 * reach, width - 2 * reach, 2)
+    return {'shifts': np.stack([rng.randint(-reach, reach, size).astype(np.int8) for _ in range(iterations)])}
+
+
+@define('glass_blur', draw=_draw_glass)
+def glass_blur(image: Image, severity: int, key: np.ndarray | None = None, shifts: np.ndarray | None = None) -> Image:
+    """Blur, let each pixel take the value of one nearby, in a scan from the bottom right, and blur again."""
+    sigma, reach, iterations = GLASS[severity - 1]
+    blurred = smooth(image, sigma)
+    for i in range(iterations):
+        if shifts is None:
+            glass.scatter_random(blurred, reach, key, i)
+        else:
+            glass.scatter(blurred, reach, shifts[i])
+    return smooth(blurred, sigma)
+
+
+@define('zoom_blur')
+def zoom_blur(image: Image, severity: int) -> Image:
+    """Mean of the image, twice, and of itself magnified by growing factors."""
+    end, step = ZOOM[severity - 1]
+    factors = np.arange(1, end, step)[1:]  # the first layer is the image itself
+    rows, columns = (
+        tuple(np.stack(part) for part in zip(*[zoom.crop_axis(size, factor) for factor in factors]))
+        for size in image.shape[:2]
+    )
+    return zoom.blur(image, rows, columns)

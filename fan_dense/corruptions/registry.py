@@ -82,10 +82,14 @@ def define(name: str, *, draw: Callable | None = None, colour: bool = False) -> 
     """:func:`register` for the names of this module's tables."""
 
     def decorate(function: Callable) -> Callable:
-        _registered[name] = Corruption(name, function, draw, colour)
+        add(Corruption(name, function, draw, colour))
         return function
 
     return decorate
+
+
+def add(corruption: Corruption) -> None:
+    _registered[corruption.name] = corruption
 
 
 def _draw_seed(image: Image, severity: int, rng: np.random.Generator | np.random.RandomState) -> Params:

@@ -18,16 +18,16 @@ def lookup(image, table):
 
 
 @njit(cache=True, nogil=True)
-def sums(image):
-    """Sum of each channel of image (H, W, C)."""
+def mean(image):
+    """Mean of each channel of image (H, W, C) / 255, summed pixel by pixel in float64, as numpy does."""
     height, width, channels = image.shape
-    total = np.zeros(channels, np.int64)
+    total = np.zeros(channels)
     for y in range(height):
         row = image[y]
         for x in range(width):
             for c in range(channels):
-                total[c] += row[x, c]
-    return total
+                total[c] += row[x, c] / 255.0
+    return total / (height * width)
 
 
 @njit(cache=True, nogil=True)

@@ -67,7 +67,10 @@ def separable(image, vertical, horizontal, rows, columns, divisor, out, quantise
                 k -= 2
             if k == 1:
                 _add_pair(sums, smooth[pad - j : pad - j + count], smooth[pad + j : pad + j + count], horizontal[1])
-            store(sums, target[y - 2 * radius, start : start + count], quantise)
+            if quantise:
+                _quantise(sums, target[y - 2 * radius, start : start + count])
+            else:
+                target[y - 2 * radius, start : start + count] = sums
     return out
 
 
@@ -101,26 +104,20 @@ def _add_two_pairs(total, left, right, weight, left2, right2, weight2):
 
 
 @njit(cache=True, nogil=True)
-def store(values, target, quantise):
-    if quantise:
-        for i in range(target.size):
-            target[i] = min(max(values[i], 0.0), 1.0) * 255.0
-    else:
-        for i in range(target.size):
-            target[i] = values[i]
+def _quantise(values, target):
+    for i in range(target.size):
+        target[i] = min(max(values[i], 0.0), 1.0) * 255.0
 
 
 @njit(cache=True, nogil=True)
-def shifted_sum(padded, weights, shifts, pad, out):
-    """Sum of weights[i] * image[clamp(h - dy_i), clamp(w - dx_i)] in float64, converted to the dtype of out (H, W, C).
+def shifted_sum(padded, weights, shifts, pad, gain, out):
+    """Sum of weights[i] * image[clamp(h - dy_i), clamp(w - dx_i)] in float64, times gain, into out (H, W, C) uint8.
 
-    Args:
-        padded: (H, W + 2 pad, C), the image with its first and last columns repeated.
-        shifts: (n, 2) int64, dy and dx.
+    With gain 1 the sum is truncated, otherwise the product is rounded. ``padded`` (H, W + 2 pad, C) is the image with its
+    first and last columns repeated; ``shifts`` (n, 2) int64 are dy and dx.
     """
     height, width, channels = out.shape
-    source = padded.reshape(height, -1)
-    target = out.reshape(height, -1)
+    source, target = padded.reshape(height, (width + 2 * pad) * channels), out.reshape(height, width * channels)
     sums = np.empty(width * channels)
     offsets = (pad - shifts[:, 1]) * channels
     for y in range(height):
@@ -144,7 +141,10 @@ def shifted_sum(padded, weights, shifts, pad, out):
             for x in range(sums.size):
                 sums[x] += weights[i] * row[x]
             i += 1
-        store(sums, target[y], False)
+        if gain == 1.0:
+            _truncate(sums, target[y])
+        else:
+            _round(sums, gain, target[y])
     return out
 
 
@@ -157,3 +157,15 @@ def _shifted(source, row, offset, count):
 def _add_four(total, a, wa, b, wb, c, wc, d, wd):
     for i in range(total.size):
         total[i] = (((total[i] + wa * a[i]) + wb * b[i]) + wc * c[i]) + wd * d[i]
+
+
+@njit(cache=True, nogil=True)
+def _truncate(values, target):
+    for i in range(target.size):
+        target[i] = values[i]
+
+
+@njit(cache=True, nogil=True)
+def _round(values, gain, target):
+    for i in range(target.size):
+        target[i] = np.rint(values[i] * gain)
