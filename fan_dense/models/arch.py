@@ -38,6 +38,7 @@ class FANArch:
         stem_depths: Blocks of the two ConvNeXt stages (hybrid only).
         stem_dims: Channels of the two ConvNeXt stages (hybrid only).
         mlp_ratio: Hidden channels of the MLPs, as a multiple of C.
+        qkv_bias: Biases of query, key and value projections.
         channel: Channel processing, ``'eca'`` or ``'se'``.
         channel_heads: Its heads; they divide C. None: as ``num_heads``.
         taps: Blocks whose tokens are maps, one for hybrid, three for conv. None: the last; 5/12, 8/12 and 12/12 of
@@ -51,6 +52,7 @@ class FANArch:
     stem_depths: tuple[int, int] | None = None
     stem_dims: tuple[int, int] | None = None
     mlp_ratio: float = 4.0
+    qkv_bias: bool = True
     channel: str = 'eca'
     channel_heads: int | None = None
     taps: tuple[int, ...] | None = None

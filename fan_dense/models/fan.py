@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from .arch import resolve_arch
+from .conversion import load_fan_checkpoint
 from .layers.block import FANBlock, PatchTokenBlock
 from .layers.checkpoint import run
 from .layers.conv import BN, convolve
@@ -84,7 +85,9 @@ class FAN(BaseModule):
         with_cp: bool = False,
         init_cfg: dict | list | None = None,
     ):
-        super().__init__(init_cfg)
+        cfgs = [init_cfg] if isinstance(init_cfg, Mapping) else list(init_cfg or [])
+        super().__init__([cfg for cfg in cfgs if cfg['type'] != 'Pretrained'])
+        self.pretrained = [cfg for cfg in cfgs if cfg['type'] == 'Pretrained']
         self.arch = resolve_arch(arch) if taps is None else resolve_arch(arch, taps=tuple(taps))
         self.out_indices = _checked_indices(out_indices)
         self.norm_eval = norm_eval
@@ -108,7 +111,7 @@ class FAN(BaseModule):
             )
         else:
             self.patch_embed = ConvStem(16, layout[0][0], in_channels, norm_cfg)
-        self.pos_embed = PositionEncoding(layout[0][0], pos_floor) if depth else None
+        self.pos_embed = PositionEncoding(layout[0][0], floor=pos_floor) if depth else None
         self.blocks = nn.ModuleList(
             FANBlock(
                 *layout[index],
@@ -116,6 +119,7 @@ class FAN(BaseModule):
                 channel=self.arch.channel,
                 channel_heads=self.arch.channel_heads,
                 mlp_ratio=self.arch.mlp_ratio,
+                qkv_bias=self.arch.qkv_bias,
                 drop=drop_rate,
                 attn_drop=attn_drop_rate,
                 drop_path=rate,
@@ -125,11 +129,7 @@ class FAN(BaseModule):
         )
         self.cls_attn_blocks = nn.ModuleList(PatchTokenBlock(dim) for _ in range(2 * (3 in self.out_indices)))
         self.learnable_downsample = nn.Identity()
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.trunc_normal_(module.weight, std=0.02)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
+        init_linear(self)
 
         stride = 16 * 2 ** sum(wide != narrow for (narrow, _), (wide, _) in itertools.pairwise(layout))
         if last_map == 'downsample':
@@ -154,6 +154,16 @@ class FAN(BaseModule):
         for module in self._frozen():
             module.requires_grad_(False)
 
+    def init_weights(self) -> None:
+        """Apply ``init_cfg``. Layers have their initial weights from the start.
+
+        Raises:
+            CheckpointMismatch: if a pretrained checkpoint is of another network.
+        """
+        super().init_weights()
+        for cfg in self.pretrained:
+            load_fan_checkpoint(self, **{key: value for key, value in cfg.items() if key != 'type'})
+
     def forward(self, image: Tensor) -> tuple[Tensor, ...]:
         """Image (B, 3, H, W), any H and W from 16 on, to the chosen maps (B, C, H/stride, W/stride).
 
@@ -168,10 +178,11 @@ class FAN(BaseModule):
 
     def trunk(self, image: Tensor) -> dict[int, Tensor]:
         """Maps (B, H', W', C) before the class-attention blocks, by their index; the tokens after all blocks are 3."""
-        maps = dict(enumerate(self.patch_embed(image)))
+        maps = self.patch_embed(image)
         if not self.blocks:
-            return maps
-        x = maps.popitem()[1]
+            return dict(enumerate(maps))
+        *maps, x = maps
+        maps = dict(enumerate(maps))
         x = x + self.pos_embed(x)
         for index, block in enumerate(self.blocks):
             x = run(block, x, self.with_cp)
@@ -213,6 +224,16 @@ class FAN(BaseModule):
         return frozen + [*self.cls_attn_blocks] * (self.frozen_stages == len(self.arch.blocks()))
 
 
+def init_linear(*networks: nn.Module) -> None:
+    """Initial weights of all linear layers: truncated normal, std 0.02, and bias 0."""
+    for network in networks:
+        for module in network.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.trunc_normal_(module.weight, std=0.02)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+
+
 def _checked_indices(out_indices: Sequence[int]) -> tuple[int, ...]:
     if not out_indices or any(index not in range(4) for index in out_indices):
         raise ValueError(f'out_indices must be some of 0, 1, 2, 3, not {out_indices!r}')
@@ -222,4 +243,4 @@ def _checked_indices(out_indices: Sequence[int]) -> tuple[int, ...]:
 def _drop_path_rates(rate: float, schedule: str, depth: int) -> list[float]:
     if schedule not in ('constant', 'linear'):
         raise ValueError(f"drop_path_schedule must be 'constant' or 'linear', not {schedule!r}")
-    return [rate] * depth if schedule == 'constant' else torch.linspace(0, rate, depth).tolist()
+    return [rate if schedule == 'constant' else rate * index / max(depth - 1, 1) for index in range(depth)]

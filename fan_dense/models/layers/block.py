@@ -19,6 +19,7 @@ class FANBlock(nn.Module):
         channel: Name of the channel processing, a key of :data:`CHANNEL_PROCESSING`.
         channel_heads: Its heads. Default: ``num_heads``.
         mlp_ratio: Hidden channels of its MLP, as a multiple of C.
+        qkv_bias: Biases of query, key and value projections.
         drop: Dropout of projection and MLP.
         attn_drop: Dropout of the attention weights.
         drop_path: Probability of dropping a branch, per image.
@@ -33,6 +34,7 @@ class FANBlock(nn.Module):
         channel: str = 'eca',
         channel_heads: int | None = None,
         mlp_ratio: float = 4.0,
+        qkv_bias: bool = True,
         drop: float = 0.0,
         attn_drop: float = 0.0,
         drop_path: float = 0.0,
@@ -42,10 +44,10 @@ class FANBlock(nn.Module):
         self.gamma1 = nn.Parameter(torch.ones(dim))
         self.gamma2 = nn.Parameter(torch.ones(dim))
         self.norm1 = nn.LayerNorm(dim, eps=1e-6)
-        self.attn = TokenMixing(dim, num_heads, attn_drop=attn_drop, drop=drop)
+        self.attn = TokenMixing(dim, num_heads, qkv_bias, attn_drop, drop)
         self.norm2 = nn.LayerNorm(dim, eps=1e-6)
         self.mlp = CHANNEL_PROCESSING[channel](
-            dim, channel_heads or num_heads, int(dim * mlp_ratio), attn_drop=attn_drop, drop=drop, norm_cfg=norm_cfg
+            dim, channel_heads or num_heads, int(dim * mlp_ratio), qkv_bias, attn_drop, drop, norm_cfg
         )
         self.drop_path = StochasticDepth(drop_path, mode='row')
         self.downsample = nn.Identity() if out_dim in (None, dim) else Downsample(dim, out_dim)
@@ -79,17 +81,20 @@ class ClassAttentionBlock(PatchTokenBlock):
         dim: Channels C.
         num_heads: Heads.
         mlp_ratio: Hidden channels of the MLP, as a multiple of C.
+        qkv_bias: Biases of query, key and value projections.
         drop: Dropout of projection and MLP.
         attn_drop: Dropout of the attention weights.
         eta: Initial layer scale; None for none.
         tokens_norm: The second norm covers all tokens (the published networks) or the class token alone.
     """
 
-    def __init__(self, dim, num_heads, mlp_ratio=4.0, drop=0.0, attn_drop=0.0, eta=1.0, tokens_norm=True):
+    def __init__(
+        self, dim, num_heads, mlp_ratio=4.0, qkv_bias=True, drop=0.0, attn_drop=0.0, eta=1.0, tokens_norm=True
+    ):
         super().__init__(dim, eta)
         self.tokens_norm = tokens_norm
         self.gamma2 = 1.0 if eta is None else nn.Parameter(torch.full((dim,), eta))
-        self.attn = ClassAttention(dim, num_heads, attn_drop=attn_drop, drop=drop)
+        self.attn = ClassAttention(dim, num_heads, qkv_bias, attn_drop, drop)
         self.mlp = Mlp(dim, int(dim * mlp_ratio), drop)
 
     def forward(self, x: Tensor) -> Tensor:

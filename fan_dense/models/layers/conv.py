@@ -35,6 +35,19 @@ class PointwiseConv(nn.Conv2d):
         return F.linear(x, self.weight.flatten(1), self.bias)
 
 
+class SampleVarianceNorm(nn.LayerNorm):
+    """LayerNorm of the last axis whose variance divides by C - 1 instead of C.
+
+    NOTE The released FAN-Hybrid networks compute it so in all ConvNeXt layers but the stem: their implementation
+    (timm 0.5's LayerNorm2d) took the unbiased variance wherever its input was laid out channels-last. With 128
+    channels it is 0.4 % off the usual one.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        shrink = (x.shape[-1] - 1) / x.shape[-1]
+        return F.layer_norm(x, self.normalized_shape, self.weight * shrink**0.5, self.bias, self.eps * shrink)
+
+
 class DepthwiseConvs(nn.Module):
     """3x3 depth-wise convolution, GELU, BatchNorm, 3x3 depth-wise convolution. (B, H, W, C) to (B, H, W, C)."""
 

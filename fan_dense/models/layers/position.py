@@ -11,17 +11,23 @@ from .conv import PointwiseConv
 
 @functools.lru_cache(maxsize=32)  # a training run sees a handful of sizes, multi-scale testing a few dozen
 def fourier_features(
-    height: int, width: int, hidden_dim: int = 32, floor: bool = False, device: torch.device | str = 'cpu'
+    height: int,
+    width: int,
+    hidden_dim: int = 32,
+    temperature: float = 10000.0,
+    floor: bool = False,
+    device: torch.device | str = 'cpu',
 ) -> Tensor:
     """Sines and cosines of row and column, in float32 as the published networks compute them.
 
     Positions count from 1 and are scaled to 2 pi at the last row or column. Feature i of a half has the frequency
-    10000^(-i/hidden_dim) and is a sine for even i, a cosine for odd i.
+    temperature^(-i/hidden_dim) and is a sine for even i, a cosine for odd i.
 
     Args:
         height: Rows H.
         width: Columns W.
         hidden_dim: Features of each half.
+        temperature: Ratio of the highest frequency to the one after the lowest.
         floor: Odd features share the frequency of the even one before: the published classifiers (and so the
             checkpoints) do it, the published dense networks do not.
         device: Where the result lies.
@@ -31,7 +37,7 @@ def fourier_features(
     """
     with torch.inference_mode(False):  # or a first call in inference mode would break later training
         index = torch.arange(hidden_dim, dtype=torch.float32, device=device)
-        period = 10000 ** ((2 * (index // 2) if floor else index) / hidden_dim)
+        period = temperature ** ((2 * (index // 2) if floor else index) / hidden_dim)
 
         def half(length: int) -> Tensor:
             position = torch.arange(1, length + 1, dtype=torch.float32, device=device)
@@ -47,14 +53,16 @@ class PositionEncoding(nn.Module):
 
     Args:
         dim: Channels.
+        hidden_dim: As in :func:`fourier_features`.
+        temperature: As in :func:`fourier_features`.
         floor: As in :func:`fourier_features`.
     """
 
-    def __init__(self, dim: int, floor: bool = False):
+    def __init__(self, dim: int, hidden_dim: int = 32, temperature: float = 10000.0, floor: bool = False):
         super().__init__()
-        self.floor = floor
-        self.token_projection = PointwiseConv(64, dim)
+        self.features = dict(hidden_dim=hidden_dim, temperature=temperature, floor=floor)
+        self.token_projection = PointwiseConv(2 * hidden_dim, dim)
 
     def forward(self, x: Tensor) -> Tensor:
-        features = fourier_features(*x.shape[1:3], floor=self.floor, device=x.device)
+        features = fourier_features(*x.shape[1:3], **self.features, device=x.device)
         return self.token_projection(features.to(self.token_projection.weight.dtype))

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from .checkpoint import run
-from .conv import BN, PointwiseConv, build_norm2d, convolve
+from .conv import BN, PointwiseConv, SampleVarianceNorm, build_norm2d, convolve
 
 
 class ConvStem(nn.Module):
@@ -23,14 +23,13 @@ class ConvStem(nn.Module):
 
     def __init__(self, patch_size: int, embed_dim: int, in_channels: int = 3, norm_cfg: dict = BN):
         super().__init__()
-        steps = patch_size.bit_length() - 1
-        widths = [in_channels] + [embed_dim >> step for step in reversed(range(steps))]
-        self.proj = nn.Sequential()
-        for step, (narrow, wide) in enumerate(itertools.pairwise(widths)):
+        parts = {16: (8, 4, 2, 1), 8: (4, 2, 1), 4: (4, 1)}[patch_size]
+        widths = [in_channels, *(embed_dim // part for part in parts)]
+        layers = []
+        for narrow, wide in itertools.pairwise(widths):
             conv = nn.Conv2d(narrow, wide, 3, stride=2, padding=1, bias=False)
-            self.proj.append(nn.Sequential(conv, build_norm2d(norm_cfg, wide)))
-            if step < steps - 1:
-                self.proj.append(nn.GELU())
+            layers += [nn.Sequential(conv, build_norm2d(norm_cfg, wide)), nn.GELU()]
+        self.proj = nn.Sequential(*layers[:-1])
 
     def forward(self, image: Tensor) -> list[Tensor]:
         """(B, 3, H, W) to the tokens, [(B, H/16, W/16, C)]."""
@@ -95,7 +94,7 @@ class ConvNeXtStage(nn.Module):
         super().__init__()
         self.with_cp = with_cp
         if in_channels is not None:
-            norm = nn.LayerNorm(in_channels, eps=1e-6)
+            norm = SampleVarianceNorm(in_channels, eps=1e-6)
             self.downsample = nn.Sequential(norm, nn.Conv2d(in_channels, channels, 2, stride=2))
         else:
             self.downsample = None
@@ -113,11 +112,11 @@ class ConvNeXtStage(nn.Module):
 class ConvNeXtBlock(nn.Module):
     """7x7 depth-wise convolution, LayerNorm, two 1x1 convolutions with GELU, layer scale; residual."""
 
-    def __init__(self, dim: int):
+    def __init__(self, dim: int, norm: type[nn.Module] = SampleVarianceNorm):
         super().__init__()
         self.gamma = nn.Parameter(torch.full((dim,), 1e-6))
         self.conv_dw = nn.Conv2d(dim, dim, 7, padding=3, groups=dim)
-        self.norm = nn.LayerNorm(dim, eps=1e-6)
+        self.norm = norm(dim, eps=1e-6)
         self.mlp = nn.ModuleDict(dict(fc1=PointwiseConv(dim, 4 * dim), fc2=PointwiseConv(4 * dim, dim)))
 
     def forward(self, x: Tensor) -> Tensor:
