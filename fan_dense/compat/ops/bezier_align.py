@@ -76,4 +76,4 @@ def _bezier(control: Tensor, u: Tensor) -> Tensor:
     """Points (R, U, 2) of the cubic curves with control points (R, 4, 2) at the parameters ``u`` (U,)."""
     v = 1 - u
     basis = torch.stack([v**3, 3 * u * v**2, 3 * u**2 * v, u**3], 1)  # U, 4
-    return basis @ control
+    return (basis[..., None] * control[:, None]).sum(2)

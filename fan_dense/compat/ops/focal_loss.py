@@ -4,11 +4,13 @@ Logarithms come from log-sigmoid, so a large logit loses no digits, and stop at 
 where mmcv's kernels stop.
 """
 
+import math
+
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from fan_dense.compat.ops.common import float32
+from fan_dense.compat.ops.common import at_least_float32, float32
 
 SMALLEST = torch.finfo(torch.float32).tiny
 
@@ -21,8 +23,7 @@ def sigmoid_focal_loss_forward(
     ``input`` holds logits (N, C), ``target`` a class (N,) in 0 .. C - 1 (any other value: all C answers are no),
     ``weight`` (C,) the factor of a row by its target, or nothing; a is ``alpha`` for yes and 1 - ``alpha`` for no.
     """
-    sign, factor, gamma = _answers(input, target, weight, gamma, alpha)
-    right = sign * input
+    right, _, factor, gamma = _answers(input, target, weight, gamma, alpha)
     output.copy_(-factor * torch.sigmoid(-right) ** gamma * _log_sigmoid(right))
 
 
@@ -30,8 +31,7 @@ def sigmoid_focal_loss_backward(
     input: Tensor, target: Tensor, weight: Tensor, grad_input: Tensor, gamma: float, alpha: float
 ) -> None:
     """Fill ``grad_input`` (N, C) with the derivative of each loss by its logit."""
-    sign, factor, gamma = _answers(input, target, weight, gamma, alpha)
-    right = sign * input
+    right, sign, factor, gamma = _answers(input, target, weight, gamma, alpha)
     wrong = torch.sigmoid(-right)
     slope = gamma * torch.sigmoid(right) * _log_sigmoid(right) - wrong
     grad_input.copy_(sign * factor * wrong**gamma * slope)
@@ -45,7 +45,7 @@ def softmax_focal_loss_forward(
     ``input`` holds probabilities (N, C), ``target`` a class (N,) or a negative value (loss 0), ``weight`` (C,) the
     factor of a row by its target, or nothing.
     """
-    q, factor = _target_probability(input, target, weight, alpha)
+    _, q, factor = _target_probability(input, target, weight, alpha)
     output.copy_(-factor * (1 - q) ** float32(gamma) * q.clamp(min=SMALLEST).log())
 
 
@@ -53,35 +53,42 @@ def softmax_focal_loss_backward(
     input: Tensor, target: Tensor, weight: Tensor, buff: Tensor, grad_input: Tensor, gamma: float, alpha: float
 ) -> None:
     """Fill ``buff`` (N,) with q times the derivative by q, and ``grad_input`` (N, C) with that by each logit."""
-    q, factor = _target_probability(input, target, weight, alpha)
-    gamma = float32(gamma)
+    input, q, factor = _target_probability(input, target, weight, alpha)
+    gamma, wrong = float32(gamma), 1 - q
     log_q = q.clamp(min=SMALLEST).log()
-    buff.copy_(factor * (gamma * (1 - q) ** (gamma - 1) * q * log_q - (1 - q) ** gamma))
-    hit = torch.arange(input.shape[1], device=input.device) == target[:, None]  # N, C
-    grad_input.copy_(buff[:, None] * (hit.to(input) - input))
+    slope = factor * (gamma * wrong.clamp(min=SMALLEST) ** (gamma - 1) * q * log_q - wrong**gamma)  # N
+    buff.copy_(slope)
+    grad_input.copy_(slope[:, None] * (_one_hot(input, target) - input))
 
 
 def _log_sigmoid(x: Tensor) -> Tensor:
-    return logsigmoid(x).clamp(min=torch.tensor(SMALLEST).log().item())
+    return logsigmoid(x).clamp(min=math.log(SMALLEST))
 
 
-def _answers(input: Tensor, target: Tensor, weight: Tensor, gamma: float, alpha: float) -> tuple[Tensor, Tensor, float]:
-    """+1 for yes and -1 for no (N, C), the factor of each loss (N, C), gamma."""
-    yes = (torch.arange(input.shape[1], device=input.device) == target[:, None]).to(input)  # N, C
-    alpha = float32(alpha)
-    factor = yes * alpha + (1 - yes) * (1 - alpha)
-    return 2 * yes - 1, factor * _row_weight(target, weight), float32(gamma)
+def _one_hot(input: Tensor, target: Tensor) -> Tensor:
+    """1 at the target, 0 elsewhere (N, C)."""
+    return (torch.arange(input.shape[1], device=input.device) == target[:, None]).to(input)
 
 
-def _target_probability(input: Tensor, target: Tensor, weight: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
-    """Probability of the target (N,) and the factor of the loss (N,), 0 where the target is negative."""
-    counts = target >= 0
+def _answers(
+    input: Tensor, target: Tensor, weight: Tensor, gamma: float, alpha: float
+) -> tuple[Tensor, Tensor, Tensor, float]:
+    """Logit of the right answer, +1 for yes and -1 for no, factor of the loss, all (N, C), and gamma."""
+    input, weight = at_least_float32(input, weight)
+    yes, alpha = _one_hot(input, target), float32(alpha)
+    sign = 2 * yes - 1
+    factor = (yes * alpha + (1 - yes) * (1 - alpha)) * _row_weight(target, weight)[:, None]
+    return sign * input, sign, factor, float32(gamma)
+
+
+def _target_probability(input: Tensor, target: Tensor, weight: Tensor, alpha: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Probabilities (N, C), that of the target (N,), factor of the loss (N,), 0 where the target is negative."""
+    input, weight = at_least_float32(input, weight)
     q = input.gather(1, target.clamp(min=0)[:, None])[:, 0]
-    return q, counts.to(input) * float32(alpha) * _row_weight(target, weight)[:, 0]
+    return input, q, (target >= 0) * float32(alpha) * _row_weight(target, weight)
 
 
 def _row_weight(target: Tensor, weight: Tensor) -> Tensor:
-    """Class weight (N, 1) of each row; 1 without class weights, or where the target is no class."""
+    """Class weight (N,) of each row; 1 without class weights, or where the target is no class."""
     known = (target >= 0) & (target < len(weight))
-    padded = torch.cat([weight, weight.new_ones(1)])
-    return padded[target.where(known, len(weight))][:, None]
+    return torch.cat([weight, weight.new_ones(1)])[target.where(known, len(weight))]

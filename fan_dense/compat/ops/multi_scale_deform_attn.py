@@ -5,9 +5,11 @@ spatial shapes (L, 2) as H, W, sampling locations (N, Q, heads, L, P, 2) as x, y
 (N, Q, heads, L, P), output (N, Q, heads D).
 """
 
+from functools import partial
+
 from torch import Tensor
 
-from fan_dense.compat.ops.common import gradients
+from fan_dense.compat.ops.common import at_least_float32, gradients
 
 
 def ms_deform_attn_forward(
@@ -19,7 +21,7 @@ def ms_deform_attn_forward(
     im2col_step: int,
 ) -> Tensor:
     """Output (N, Q, heads D). The levels follow each other in ``value``; ``im2col_step`` is for compiled kernels."""
-    return _attention(value_spatial_shapes)(value, sampling_locations, attention_weights)
+    return _attend(value, sampling_locations, attention_weights, value_spatial_shapes)
 
 
 def ms_deform_attn_backward(
@@ -35,14 +37,17 @@ def ms_deform_attn_backward(
     im2col_step: int,
 ) -> None:
     """Fill the three gradients."""
-    inputs = [value, sampling_locations, attention_weights]
-    grads = gradients(_attention(value_spatial_shapes), inputs, grad_output)
+    grads = gradients(
+        partial(_attend, spatial_shapes=value_spatial_shapes),
+        [value, sampling_locations, attention_weights],
+        grad_output,
+    )
     for buffer, grad in zip((grad_value, grad_sampling_loc, grad_attn_weight), grads):
         buffer.copy_(grad)
 
 
-def _attention(spatial_shapes: Tensor):
+def _attend(value: Tensor, locations: Tensor, weights: Tensor, spatial_shapes: Tensor) -> Tensor:
     from mmcv.ops.multi_scale_deform_attn import multi_scale_deformable_attn_pytorch  # mmcv.ops imports us first
 
-    shapes = spatial_shapes.tolist()
-    return lambda value, locations, weights: multi_scale_deformable_attn_pytorch(value, shapes, locations, weights)
+    wide, locations, weights = at_least_float32(value, locations, weights)
+    return multi_scale_deformable_attn_pytorch(wide, spatial_shapes.tolist(), locations, weights).to(value.dtype)

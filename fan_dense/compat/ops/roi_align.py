@@ -83,9 +83,8 @@ def _maximum(
     channels, height, width = input.shape[1:]
     corners = rois[:, 1:] * scale - (0.5 if aligned else 0)
     extent = (corners[:, 2:] - corners[:, :2]).clamp(min=-torch.inf if aligned else 1)
-    columns, rows = (
-        _line(corners[:, i], extent[:, i], (pooled_width, pooled_height)[i], sampling_ratio) for i in (0, 1)
-    )
+    columns = _line(corners[:, 0], extent[:, 0], pooled_width, sampling_ratio)
+    rows = _line(corners[:, 1], extent[:, 1], pooled_height, sampling_ratio)
     # R, pooled_height, pooled_width -> B
     rows = Line(*(tensor[:, :, None].expand(-1, -1, pooled_width).flatten() for tensor in rows))
     columns = Line(*(tensor[:, None, :].expand(-1, pooled_height, -1).flatten() for tensor in columns))

@@ -18,7 +18,8 @@ PAIRS_AT_ONCE = 1 << 15
 def box_iou_rotated(bboxes1: Tensor, bboxes2: Tensor, ious: Tensor, mode_flag: int, aligned: bool) -> None:
     """Fill ``ious`` (M N,), or (M,) if ``aligned``, for boxes (M, 5) and (N, 5): x, y, width, height, angle in radians.
 
-    x, y is the centre. ``mode_flag`` 0 is intersection over union, 1 over the first box; a box without area overlaps nothing.
+    x, y is the centre. ``mode_flag`` 0 is intersection over union, 1 over the first box; a box without area overlaps
+    nothing.
     """
     ious.copy_(_overlaps(_corners(bboxes1), _corners(bboxes2), mode_flag, aligned))
 

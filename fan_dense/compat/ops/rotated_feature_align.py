@@ -33,9 +33,10 @@ def _refine(features: Tensor, boxes: Tensor, spatial_scale: float, points: int) 
     scaled = boxes[..., :4] * float32(spatial_scale)
     y, x, box_width, box_height = scaled[..., None].unbind(-2)  # N, H, W, 1
     if points == 5:
-        angle = boxes[..., 4:].float().double()
-        # mmcv takes cosine and sine in float32 whatever the dtype, and rounds them correctly, which torch does not.
-        cos, sin = (value.float().to(boxes) / 2 for value in (angle.cos(), angle.sin()))
+        # In float32 whatever the dtype, and by the sine of the C library (as polar does it): so mmcv has it.
+        angle = boxes[..., 4:].float()
+        direction = torch.polar(torch.ones_like(angle), angle)
+        cos, sin = direction.real.to(boxes) / 2, direction.imag.to(boxes) / 2
         along, across = boxes.new_tensor([[0, 1, -1, -1, 1], [0, 1, 1, -1, -1]])
         y = y + along * sin * box_width + across * cos * box_height  # N, H, W, 5
         x = x + along * cos * box_width - across * sin * box_height

@@ -1,5 +1,6 @@
 """The operators of StyleGAN's layers of which mmcv asks the extension for CUDA tensors only."""
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -29,7 +30,8 @@ def upfirdn2d(
     x = functional.pad(x, (0, upx - 1, 0, 0, 0, upy - 1)).reshape(batch * channels, 1, height * upy, width * upx)
     x = functional.pad(x, (padx0, padx1, pady0, pady1))
     kernel = (filter if flip else filter.flip(0, 1)) * gain
-    x = functional.conv2d(x, kernel.to(x)[None, None], stride=(downy, downx))
+    with torch.autocast(x.device.type, enabled=False):
+        x = functional.conv2d(x, kernel.to(x)[None, None], stride=(downy, downx))
     return x.view(batch, channels, *x.shape[2:])
 
 

@@ -34,11 +34,10 @@ def hard_voxelize_forward(
     key = torch.zeros_like(inside)
     for axis in range(NDim):
         key = key * grid[NDim - 1 - axis] + place[inside, axis]
-    _, voxel = key.unique(return_inverse=True)
+    keys, voxel = key.unique(return_inverse=True)
     # Number the voxels by the first of their points, and the points in each by their own order.
     rank = torch.arange(len(key), device=key.device)
-    first = torch.full_like(rank, len(key)).scatter_reduce_(0, voxel, rank, 'amin')
-    first = first[: int(voxel.max()) + 1 if len(voxel) else 0]
+    first = torch.full_like(keys, len(key)).scatter_reduce_(0, voxel, rank, 'amin')
     voxel = first.argsort().argsort()[voxel]
     order = voxel.argsort(stable=True)
     voxel, point = voxel[order], inside[order]
