@@ -91,10 +91,6 @@ def glass_blur(image: Image, severity: int, key: np.ndarray | None = None, shift
 @define('zoom_blur')
 def zoom_blur(image: Image, severity: int) -> Image:
     """Mean of the image, twice, and of itself magnified by growing factors."""
-    end, step = ZOOM[severity - 1]
-    factors = np.arange(1, end, step)[1:]  # the first layer is the image itself
-    rows, columns = (
-        tuple(np.stack(part) for part in zip(*[zoom.crop_axis(size, factor) for factor in factors]))
-        for size in image.shape[:2]
-    )
+    factors = np.arange(1, *ZOOM[severity - 1])[1:]  # the first layer is the image itself
+    rows, columns = (zoom.layers(size, factors) for size in image.shape[:2])
     return zoom.blur(image, rows, columns)

@@ -6,7 +6,8 @@ import numpy as np
 from PIL import Image as Pillow
 
 from fan_dense.corruptions.blur import gaussian_weights
-from fan_dense.corruptions.kernels import colour, elastic, filters
+from fan_dense.corruptions.kernels import colour, displacement, elastic, filters
+from fan_dense.corruptions.kernels.random import draw_key
 from fan_dense.corruptions.registry import Image, Params, define
 
 CONTRAST = (0.4, 0.3, 0.2, 0.1, 0.05)
@@ -32,24 +33,35 @@ def saturate(image: Image, severity: int) -> Image:
 
 
 def _draw_elastic(image: Image, severity: int, rng) -> Params:
+    if isinstance(rng, np.random.Generator):
+        return {'key': draw_key(rng)}
     height, width = image.shape[:2]
     return {'fields': [rng.uniform(-0.005 * height, 0.005 * height, (height, width)) for _ in range(2)]}
 
 
 @define('elastic_transform', draw=_draw_elastic)
-def elastic_transform(image: Image, severity: int, fields: list[np.ndarray]) -> Image:
-    """Sample the image at coordinates that smooth random fields displace, the horizontal one drawn first."""
-    dx, dy = (_displacement(field, ELASTIC_ALPHA[severity - 1]) for field in fields)
+def elastic_transform(
+    image: Image, severity: int, key: np.ndarray | None = None, fields: list[np.ndarray] | None = None
+) -> Image:
+    """Sample the image at coordinates that smooth random fields displace; the horizontal one is drawn first.
+
+    A field is alpha times uniform noise of amplitude 0.005 H, smoothed with sigma 0.01 H along a column and 0.01 W
+    along a row.
+    """
+    alpha, shape = ELASTIC_ALPHA[severity - 1], image.shape[:2]
+    sigmas = [0.01 * size for size in shape]
+    weights = [gaussian_weights(sigma, 3) for sigma in sigmas]
+    if fields is None:
+        amplitude = alpha * 0.005 * shape[0]
+        dx, dy = (displacement.field(shape, amplitude, sigmas, weights, key, stream) for stream in range(2))
+    else:
+        rows, columns = (np.pad(np.arange(n), len(w) - 1, 'symmetric') for n, w in zip(shape, weights))
+        smooth = (
+            filters.separable(field[:, :, None], *weights, rows, columns, 1.0, np.empty((*shape, 1)), False)
+            for field in fields
+        )
+        dx, dy = ((alpha * field[:, :, 0]).astype(np.float32) for field in smooth)
     return elastic.sample(image, dy, dx)
-
-
-def _displacement(field: np.ndarray, alpha: float) -> np.ndarray:
-    """alpha times the field (H, W), smoothed with sigma 0.01 H along a column and 0.01 W along a row, as float32."""
-    weights = [gaussian_weights(0.01 * size, 3) for size in field.shape]
-    rows, columns = (np.pad(np.arange(n), len(w) - 1, 'symmetric') for n, w in zip(field.shape, weights))
-    out = np.empty((*field.shape, 1))
-    filters.separable(field[:, :, None], *weights, rows, columns, 1.0, out, False)
-    return (out[:, :, 0] * alpha).astype(np.float32)
 
 
 @define('pixelate')

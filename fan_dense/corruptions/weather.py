@@ -46,6 +46,7 @@ def snow(image: Image, severity: int, flakes: np.ndarray, angle: float) -> Image
     snowfall.threshold(layer, threshold)
     return snowfall.cover(image, motion(layer[:, :, None], radius, sigma, angle, 255.0)[:, :, 0], share)
 
+
 SPATTER = (  # mean and scale of the field, its sigma and threshold; gain of water, or sigma of mud
     (0.65, 0.3, 4, 0.69, 0.6),
     (0.65, 0.3, 3, 0.68, 0.6),

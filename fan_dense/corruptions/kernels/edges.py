@@ -17,24 +17,25 @@ def canny(image, low, high):
     pitch = width + 2  # a frame of zeros stands round the norms and the marks
     marks = np.zeros((height + 2) * pitch, np.uint8)
     dx, dy = np.zeros((3, width), np.int32), np.zeros((3, width), np.int32)
-    norm = np.zeros((3, pitch), np.int32)
+    norm, lines = np.zeros((3, pitch), np.int32), np.zeros((2, pitch), np.int32)
     stack = np.empty(height * width, np.int32)
     depth = 0
     for y in range(height + 1):
         if y < height:
-            _gradient(image[max(y - 1, 0)], image[y], image[min(y + 1, height - 1)], dx[y % 3], dy[y % 3])
+            above, here, below = image[max(y - 1, 0)], image[y], image[min(y + 1, height - 1)]
+            _gradient(above, here, below, lines, dx[y % 3], dy[y % 3])
             _l1(dx[y % 3], dy[y % 3], norm[y % 3, 1:-1])
         else:
             norm[y % 3] = 0
         if y == 0:
             continue
-        above, here, below = norm[(y - 2) % 3], norm[(y - 1) % 3], norm[y % 3]
+        before, now, after = norm[(y - 2) % 3], norm[(y - 1) % 3], norm[y % 3]
         gx, gy = dx[(y - 1) % 3], dy[(y - 1) % 3]
         for x in range(width):
-            if here[x + 1] > low and _is_ridge(above, here, below, x + 1, gx[x], gy[x]):
+            if now[x + 1] > low and _is_ridge(before, now, after, x + 1, gx[x], gy[x]):
                 place = y * pitch + x + 1
                 marks[place] = WEAK
-                if here[x + 1] > high:
+                if now[x + 1] > high:
                     marks[place] = EDGE
                     stack[depth] = place
                     depth += 1
@@ -59,14 +60,19 @@ def canny(image, low, high):
 
 
 @njit(cache=True, nogil=True)
-def _gradient(above, here, below, dx, dy):
-    last = here.size - 1
+def _gradient(above, here, below, lines, dx, dy):
+    sums, differences = lines[0], lines[1]  # of the three rows, with their ends repeated
+    inner, inner_difference = sums[1:-1], differences[1:-1]
     for x in range(here.size):
-        west, east = max(x - 1, 0), min(x + 1, last)
-        dx[x] = np.int32(above[east]) + 2 * np.int32(here[east]) + np.int32(below[east])
-        dx[x] -= np.int32(above[west]) + 2 * np.int32(here[west]) + np.int32(below[west])
-        dy[x] = np.int32(below[west]) + 2 * np.int32(below[x]) + np.int32(below[east])
-        dy[x] -= np.int32(above[west]) + 2 * np.int32(above[x]) + np.int32(above[east])
+        inner[x] = np.int32(above[x]) + 2 * np.int32(here[x]) + np.int32(below[x])
+        inner_difference[x] = np.int32(below[x]) - np.int32(above[x])
+    lines[:, 0] = lines[:, 1]
+    lines[:, -1] = lines[:, -2]
+    west, middle, east = differences[:-2], differences[1:-1], differences[2:]
+    before, after = sums[:-2], sums[2:]
+    for x in range(dx.size):
+        dx[x] = after[x] - before[x]
+        dy[x] = west[x] + 2 * middle[x] + east[x]
 
 
 @njit(cache=True, nogil=True)

@@ -9,25 +9,27 @@ def sample(image, dy, dx):
     """trunc(255 x(h + dy, w + dx)) of image (H, W, C), x = image / 255 as float32; bilinear, border (c b a | a b c)."""
     height, width, channels = image.shape
     out = np.empty_like(image)
+    unit = np.empty(256)
+    for v in range(256):
+        unit[v] = np.float32(v / 255.0)
+    flat = image.reshape(-1)
     for h in range(height):
+        target, down, along = out[h].reshape(-1), dy[h], dx[h]
         for w in range(width):
-            y, x = _reflect(h + dy[h, w], height), _reflect(w + dx[h, w], width)
+            y, x = _reflect(h + down[w], height), _reflect(w + along[w], width)
             top, left = int(np.floor(y)), int(np.floor(x))
             below, right = y - top, x - left
-            bottom, east = min(top + 1, height - 1), min(left + 1, width - 1)
-            top, left = max(top, 0), max(left, 0)
-            for c in range(channels):
-                value = _unit(image[top, left, c]) * (1 - below) * (1 - right)
-                value += _unit(image[top, east, c]) * (1 - below) * right
-                value += _unit(image[bottom, left, c]) * below * (1 - right)
-                value += _unit(image[bottom, east, c]) * below * right
-                out[h, w, c] = min(np.float32(value), np.float32(1)) * np.float32(255)
+            above, before = 1 - below, 1 - right
+            first, second = max(top, 0) * width, min(top + 1, height - 1) * width
+            left, east = max(left, 0), min(left + 1, width - 1)
+            a, b = (first + left) * channels, (first + east) * channels
+            c, d = (second + left) * channels, (second + east) * channels
+            for channel in range(channels):
+                value = unit[flat[a + channel]] * above * before + unit[flat[b + channel]] * above * right
+                value += unit[flat[c + channel]] * below * before
+                value += unit[flat[d + channel]] * below * right
+                target[w * channels + channel] = min(np.float32(value), np.float32(1)) * np.float32(255)
     return out
-
-
-@njit(cache=True, nogil=True, inline='always')
-def _unit(value):
-    return np.float64(np.float32(value / 255.0))
 
 
 @njit(cache=True, nogil=True)

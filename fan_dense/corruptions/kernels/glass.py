@@ -47,8 +47,13 @@ def _copy(image, y, reach, offsets):
     _, width, channels = image.shape
     flat = image.reshape(-1)
     target = (y * width + width - reach) * channels
-    for offset in offsets:
-        source = target + offset
-        for c in range(channels):
-            flat[target + c] = flat[source + c]
-        target -= channels
+    if channels == 3:
+        for offset in offsets:
+            source = target + offset
+            first, second, third = flat[source], flat[source + 1], flat[source + 2]
+            flat[target], flat[target + 1], flat[target + 2] = first, second, third
+            target -= 3
+    else:
+        for offset in offsets:
+            flat[target] = flat[target + offset]
+            target -= 1

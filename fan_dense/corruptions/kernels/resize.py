@@ -39,7 +39,9 @@ def _resize(image, rows, row_weights, columns, column_weights):
         for x in range(width):
             (i, j, k, m), (a, b, c, d) = columns[x], column_weights[x]
             for channel in range(3):
-                value = a * source[i, channel] + b * source[j, channel] + c * source[k, channel] + d * source[m, channel]
+                value = (
+                    a * source[i, channel] + b * source[j, channel] + c * source[k, channel] + d * source[m, channel]
+                )
                 target[3 * x + channel] = value
     for y in range(height):
         (i, j, k, m) = rows[y]

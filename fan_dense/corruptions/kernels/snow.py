@@ -3,6 +3,9 @@
 import numpy as np
 from numba import njit
 
+UNIT = np.arange(256) / 255.0
+UNIT32 = UNIT.astype(np.float32)
+
 
 @njit(cache=True, nogil=True)
 def threshold(layer, limit):
@@ -22,21 +25,17 @@ def cover(image, flakes, whiteness):
     out = np.empty_like(image)
     m, rest = np.float32(whiteness), np.float32(1 - whiteness)
     for y in range(height):
-        turned = flakes[height - 1 - y]
+        source, target = image[y], out[y]
+        falling, turned = flakes[y], flakes[height - 1 - y]
         for x in range(width):
-            r, g, b = _unit(image[y, x, 0]), _unit(image[y, x, 1]), _unit(image[y, x, 2])
+            r, g, b = UNIT32[source[x, 0]], UNIT32[source[x, 1]], UNIT32[source[x, 2]]
             gray = _fused(b, np.float32(0.114), _fused(r, np.float32(0.299), g * np.float32(0.587)))
             pale = gray * np.float32(1.5) + np.float32(0.5)
-            first, second = flakes[y, x] / 255.0, turned[width - 1 - x] / 255.0
-            out[y, x, 0] = min(m * r + rest * max(r, pale) + first + second, 1.0) * 255.0
-            out[y, x, 1] = min(m * g + rest * max(g, pale) + first + second, 1.0) * 255.0
-            out[y, x, 2] = min(m * b + rest * max(b, pale) + first + second, 1.0) * 255.0
+            first, second = UNIT[falling[x]], UNIT[turned[width - 1 - x]]
+            target[x, 0] = min(m * r + rest * max(r, pale) + first + second, 1.0) * 255.0
+            target[x, 1] = min(m * g + rest * max(g, pale) + first + second, 1.0) * 255.0
+            target[x, 2] = min(m * b + rest * max(b, pale) + first + second, 1.0) * 255.0
     return out
-
-
-@njit(cache=True, nogil=True, inline='always')
-def _unit(value):
-    return np.float32(value / 255.0)
 
 
 @njit(cache=True, nogil=True, inline='always')

@@ -6,6 +6,7 @@ from numba import njit
 
 from fan_dense.corruptions.kernels import edges
 
+UNIT = np.arange(256) / 255.0
 BOX = np.ones((3, 3), np.float32)
 EMBOSS = np.array([[-2, -1, 0], [-1, 1, 1], [0, 1, 2]], np.float32)
 CANNY_THRESHOLDS = (50, 150)
@@ -65,10 +66,11 @@ def _light(image, drops, relief, strongest, gain, colour):
     height, width, _ = image.shape
     out = np.empty_like(image)
     for y in range(height):
+        source, target, level, lit = image[y], out[y], drops[y], relief[y]
         for x in range(width):
-            m = np.float32(np.int32(drops[y, x]) * np.int32(relief[y, x])) / np.float32(strongest) * gain
+            m = np.float32(np.int32(level[x]) * np.int32(lit[x])) / np.float32(strongest) * gain
             for c in range(3):
-                out[y, x, c] = min(image[y, x, c] / 255.0 + m * colour[c], 1.0) * 255.0
+                target[x, c] = min(UNIT[source[x, c]] + m * colour[c], 1.0) * 255.0
     return out
 
 
@@ -78,9 +80,10 @@ def mud(image, mask, colour):
     height, width, _ = image.shape
     out = np.empty_like(image)
     for y in range(height):
+        source, target, row = image[y], out[y], mask[y]
         for x in range(width):
-            m = np.float32(mask[y, x]) if mask[y, x] >= 0.8 else np.float32(0)
+            m = np.float32(row[x]) if row[x] >= 0.8 else np.float32(0)
             for c in range(3):
-                value = image[y, x, c] / 255.0 * (np.float32(1) - m) + colour[c] / 255.0 * m
-                out[y, x, c] = min(value, 1.0) * 255.0
+                value = UNIT[source[x, c]] * (np.float32(1) - m) + colour[c] / 255.0 * m
+                target[x, c] = min(value, 1.0) * 255.0
     return out

@@ -29,6 +29,12 @@ def crop_axis(size, factor):
     return before + start, after + start, *weights
 
 
+def layers(size, factors):
+    """:func:`crop_axis` for each factor, stacked, with float32 weights."""
+    before, after, *weights = (np.stack(part) for part in zip(*[crop_axis(size, factor) for factor in factors]))
+    return before, after, *(weight.astype(np.float32) for weight in weights)
+
+
 @njit(cache=True, nogil=True)
 def magnify(image, rows, columns, out):
     """out (H', W') = image (H, W) magnified; rows and columns are what :func:`axis` returned."""
@@ -48,42 +54,58 @@ def blur(image, rows, columns):
     """(x + sum of magnified x) / (n + 1), in float32, truncated to uint8; the first layer is x itself.
 
     Args:
-        rows: A tuple of (n - 1, H) arrays, what :func:`axis` returned for the other layers; columns: (n - 1, W) likewise.
+        image: (H, W, C) uint8.
+        rows: For the n - 1 other layers what :func:`axis` returned, stacked: four arrays (n - 1, H).
+        columns: Likewise, four arrays (n - 1, W).
     """
     height, width, channels = image.shape
     top, bottom, above, below = rows
-    left, right, before, after = columns
-    layers = len(top)
+    left, _, before, after = columns
     out = np.empty_like(image)
-    total = np.empty((width, channels), np.float32)
-    line = np.empty((width, channels), np.float32)
+    unit = np.empty((256,), np.float32)
+    for v in range(256):
+        unit[v] = v / 255.0
+    x = np.empty((height, width * channels), np.float32)
     for y in range(height):
-        for x in range(width):
-            for c in range(channels):
-                total[x, c] = image[y, x, c] / 255.0
-        for layer in range(layers):
-            _mix(image[top[layer, y]], image[bottom[layer, y]], below[layer, y], line)
+        source, target = image[y].reshape(-1), x[y]
+        for i in range(target.size):
+            target[i] = unit[source[i]]
+    line, total = np.zeros((width + 1) * channels, np.float32), np.empty(width * channels, np.float32)
+    for y in range(height):
+        total[:] = x[y]
+        for layer in range(len(top)):
             if above[layer, y] + below[layer, y] > 0:
-                _stretch(line, left[layer], right[layer], before[layer], after[layer], total)
-        for x in range(width):
-            for c in range(channels):
-                value = (np.float32(image[y, x, c] / 255.0) + total[x, c]) / np.float32(layers + 2)
-                out[y, x, c] = min(value, np.float32(1)) * np.float32(255)
+                _mix(x[top[layer, y]], x[bottom[layer, y]], np.float32(below[layer, y]), line)
+                if channels == 3:
+                    _stretch_colour(line, left[layer], before[layer], after[layer], total)
+                else:
+                    _stretch(line, left[layer], before[layer], after[layer], total)
+        _finish(x[y], total, np.float32(len(top) + 2), out[y].reshape(-1))
     return out
 
 
 @njit(cache=True, nogil=True)
 def _mix(first, second, weight, line):
-    a, b, out = first.reshape(-1), second.reshape(-1), line.reshape(-1)
-    for i in range(out.size):
-        x = a[i] / np.float32(255)
-        out[i] = x + (b[i] / np.float32(255) - x) * np.float32(weight)
+    for i in range(first.size):
+        line[i] = first[i] + (second[i] - first[i]) * weight
 
 
 @njit(cache=True, nogil=True)
-def _stretch(line, left, right, before, after, total):
-    for x in range(len(total)):
-        near, far = left[x], right[x]
-        b, a = np.float32(before[x]), np.float32(after[x])
-        for c in range(total.shape[1]):
-            total[x, c] += line[near, c] * b + line[far, c] * a
+def _stretch_colour(line, left, before, after, total):
+    for x in range(left.size):
+        near, b, a = 3 * left[x], before[x], after[x]
+        total[3 * x] += line[near] * b + line[near + 3] * a
+        total[3 * x + 1] += line[near + 1] * b + line[near + 4] * a
+        total[3 * x + 2] += line[near + 2] * b + line[near + 5] * a
+
+
+@njit(cache=True, nogil=True)
+def _stretch(line, left, before, after, total):
+    for x in range(left.size):
+        total[x] += line[left[x]] * before[x] + line[left[x] + 1] * after[x]
+
+
+@njit(cache=True, nogil=True)
+def _finish(x, total, count, out):
+    for i in range(out.size):
+        out[i] = min((x[i] + total[i]) / count, np.float32(1)) * np.float32(255)
