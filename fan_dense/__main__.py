@@ -34,7 +34,7 @@ def run_script(script: str, args: list[str]) -> None:
     if not Path(script).is_file():
         _fail(f'python -m fan_dense: no script at {script}')
     _prepare(script, args, folder=Path(script).resolve().parent)
-    runpy.run_path(script, run_name='__main__')
+    runpy.run_path(str(Path(script).absolute()), run_name='__main__')
 
 
 def run_module(module: str, args: list[str]) -> None:
