@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fan_dense.datasets.scene_canvas import Light, Part, disc
+from fan_dense.datasets.scene_canvas import CIRCLE, Light, Part, disc
 
 AHEAD = (0.0, 1.0)
 
@@ -32,7 +32,7 @@ class Model:
     def placed(self, x: float, z: float, heading: tuple[float, float] = AHEAD) -> list[Part]:
         """The parts in world coordinates; ``heading`` is a unit vector (x, z)."""
         parts = [*self.nose, *self.parts] if heading[1] > 0 else [*self.parts, *self.nose]
-        moved = _move(np.array([point for part in parts for point in part.points]), x, z, heading)
+        moved = _move(np.concatenate([part.points for part in parts]), x, z, heading)
         starts = np.cumsum([0] + [len(part.points) for part in parts]).tolist()
         return [p._replace(points=moved[a:b]) for p, a, b in zip(parts, starts, starts[1:])]
 
@@ -165,7 +165,9 @@ HAIR = [(25, 25, 30), (40, 60, 90), (80, 150, 190), (120, 120, 125)]
 
 
 def _cut(points, colour, glow: bool = False) -> Part:
-    return Part([(x, y, 0.0) for x, y in points], colour, glow)
+    outline = np.zeros((len(points), 3))
+    outline[:, :2] = points
+    return Part(outline, colour, glow)
 
 
 def person(rng: np.random.Generator, light: Light) -> Model:
@@ -286,25 +288,31 @@ def tree(rng: np.random.Generator, light: Light, detailed: bool) -> Model:
     green = LEAVES[rng.integers(len(LEAVES))]
     kind, tall = rng.random(2).tolist()
     sun = light.sun[0]
+    trunk = 0.13 + 0.1 * tall
+    parts = [] if kind < 0.2 else [_cut([(-trunk, 0), (trunk, 0), (trunk * 0.7, 3), (-trunk * 0.7, 3)], (51, 64, 81))]
     if kind < 0.2:
         leaves = _bush(tall, sun)
     elif kind < 0.45:
         leaves = _conifer(tall, sun)
     else:
-        leaves = _broadleaf(rng.random((13 if detailed else 4, 3)).tolist(), tall, sun)
-    trunk = 0.13 + 0.1 * tall
-    parts = [_cut([(-trunk, 0), (trunk, 0), (trunk * 0.7, 3), (-trunk * 0.7, 3)], (51, 64, 81))] if kind >= 0.2 else []
+        leaves = _broadleaf(rng.random((13 if detailed else 4, 3)), tall, sun)
     parts += [_cut(outline, tuple(shade * c for c in green)) for outline, shade in leaves]
     return Model(parts, 1.6, 1.6, 5.0, solid=False)
 
 
-def _bush(tall: float, sun: float) -> list[tuple[list, float]]:
+def _blobs(spots, shades):
+    """Discs (16, 2) at (x, y, radius), each with its shade."""
+    spots = np.array(spots)[:, None]  # (N, 1, 3)
+    return zip(spots[..., :2] + CIRCLE * spots[..., 2:], shades)
+
+
+def _bush(tall: float, sun: float):
     high, wide = 0.6 + 0.6 * tall, 0.7 + 0.5 * tall
-    blobs = ((-0.6, 0.5, 0.7, 0.85), (0.6, 0.5, 0.7, 0.85), (0.0, 0.7, 0.8, 0.85), (0.2 * sun, 0.9, 0.6, 1.1))
-    return [(disc(x, y * high, radius * wide), shade) for x, y, radius, shade in blobs]
+    spots = [(-0.6, 0.5 * high, 0.7 * wide), (0.6, 0.5 * high, 0.7 * wide), (0.0, 0.7 * high, 0.8 * wide)]
+    return _blobs([*spots, (0.2 * sun, 0.9 * high, 0.6 * wide)], (0.85, 0.85, 0.85, 1.1))
 
 
-def _conifer(tall: float, sun: float) -> list[tuple[list, float]]:
+def _conifer(tall: float, sun: float):
     leaves, top = [], 5 + 4 * tall
     for k in range(4):
         low, half = 0.9 + k * top * 0.2, 1.9 - 0.42 * k
@@ -314,17 +322,13 @@ def _conifer(tall: float, sun: float) -> list[tuple[list, float]]:
     return leaves
 
 
-def _broadleaf(spots: list[list[float]], tall: float, sun: float) -> list[tuple[list, float]]:
-    """Blobs from the dark underside up, then small glints; ``spots`` are numbers from 0 to 1, three a blob."""
+def _broadleaf(spots: np.ndarray, tall: float, sun: float):
+    """Blobs from the dark underside up, then small glints; ``spots`` (N, 3) are numbers from 0 to 1."""
     crown, size = 3.6 + 1.6 * tall, 1.2 + 0.6 * tall
-    blobs = spots[:9]
-    leaves = []
-    for k, (a, b, c) in enumerate(blobs):
-        up = k / (len(blobs) - 1)
-        rise = 1.3 * up - 0.65
-        x, y, radius = (2 * a - 1) * size + 0.25 * sun * rise, crown + (rise + b / 2 - 0.25) * size, 0.55 + 0.35 * c
-        leaves.append((disc(x, y, size * radius), 0.68 + 0.44 * up))
-    for a, b, c in spots[9:]:
-        x, y, radius = ((a - 0.5) * 1.5 + 0.35 * sun) * size, crown + (1.2 * b - 0.35) * size, 0.12 + 0.14 * c
-        leaves.append((disc(x, y, size * radius), 1.18))
-    return leaves
+    (a, b, c), (d, e, f) = spots[:9].T, spots[9:].T
+    up = np.arange(len(a)) / (len(a) - 1)
+    rise = 1.3 * up - 0.65
+    blobs = [(2 * a - 1) + 0.25 * sun * rise, rise + b / 2 - 0.25, 0.55 + 0.35 * c]
+    glints = [1.5 * (d - 0.5) + 0.35 * sun, 1.2 * e - 0.35, 0.12 + 0.14 * f]
+    placed = np.concatenate([np.stack(blobs, 1), np.stack(glints, 1)]) * size + (0.0, crown, 0.0)
+    return _blobs(placed, [*(0.68 + 0.44 * up).tolist(), *[1.18] * len(d)])

@@ -108,7 +108,7 @@ def shade_on_ground(size: tuple[int, int], camera: Camera, light: Light, things:
 
     sun_x, sun_y, sun_z = light.sun
     offset = np.array([-sun_x / sun_y, 0.0, -sun_z / sun_y])  # of the shadow of a point 1 m above the ground
-    near = [(t.model.footprint(t.x, t.z, t.heading), t.model.height) for t in things if t.z < 40]
+    near = [(t.model.footprint(t.x, t.z, t.heading), t.model.height) for t in things if t.z < 30]
     if light.shadow > 0:
         for footprint, height in near:
             darken(np.concatenate([footprint, footprint + offset * height]), int(255 * (1 - light.shadow)))

@@ -16,7 +16,7 @@ from fan_dense.datasets.scene_classes import IGNORE, INSTANCE_CLASSES, SEMANTIC_
 
 SIZE = (192, 256)
 SMALLEST = 32  # pixels, of a side
-MIN_AREA = 1 / 2048  # of the image; what shows less is no instance
+MIN_AREA = 1 / 512  # of the image (96 pixels at the default size); what shows less is no instance
 FIRST_INSTANCE = 32  # identities on the canvas below it are semantic classes
 
 # Standard deviation, in 1/256 of the brightness, of the fine and the coarse texture of each semantic class.

@@ -1,8 +1,5 @@
 """CamVid for detectors: car, pedestrian and bicyclist, 480x360 pixels, as tools/convert_camvid.py writes it."""
 
-custom_imports = dict(imports=['fan_dense'])
-default_scope = 'mmdet'
-
 data_root = 'data/camvid/'
 metainfo = dict(
     classes=('car', 'pedestrian', 'bicyclist'),

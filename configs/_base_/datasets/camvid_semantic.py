@@ -1,8 +1,5 @@
 """CamVid for segmentation: 11 classes, 480x360 pixels, as tools/convert_camvid.py writes it."""
 
-custom_imports = dict(imports=['fan_dense'])
-default_scope = 'mmseg'
-
 data_root = 'data/camvid/'
 crop_size = (360, 480)
 train_pipeline = [

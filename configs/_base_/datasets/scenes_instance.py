@@ -1,8 +1,5 @@
 """Street scenes drawn in memory, for detectors: 5 classes, 192x256 pixels."""
 
-custom_imports = dict(imports=['fan_dense'])
-default_scope = 'mmdet'
-
 train_pipeline = [
     dict(type='LoadIntactImage'),
     dict(type='LoadAnnotations', with_bbox=True, with_mask=True),

@@ -1,8 +1,5 @@
 """Street scenes drawn in memory, for segmentation: 11 classes, 192x256 pixels."""
 
-custom_imports = dict(imports=['fan_dense'])
-default_scope = 'mmseg'
-
 crop_size = (192, 256)
 train_pipeline = [
     dict(type='LoadIntactImage'),
