@@ -228,13 +228,12 @@ def _just_outside(offset: Tensor, kernel: tuple[int, int], geometry: Geometry) -
     layer, the whole first row and column of the padding lie at -1.
     """
     batch, channels, height, width = offset.shape
-    taps = torch.meshgrid(*(torch.arange(size, device=offset.device) for size in kernel), indexing='ij')
-    outside = torch.zeros((), dtype=torch.bool, device=offset.device)
-    offset = offset.view(batch, -1, *kernel, 2, height, width)
-    axes = ((height, geometry[::2]), (width, geometry[1::2]))
-    for axis, (length, (stride, pad, dilation)) in enumerate(axes):
-        steps = torch.arange(length, device=offset.device) * stride - pad
-        steps = steps[:, None] if axis == 0 else steps[None, :]
-        start = steps + (taps[axis] * dilation)[..., None, None]  # kh, kw, then H', 1 or 1, W'
-        outside = outside | (start + offset[:, :, :, :, axis] == -1)
+    groups = channels // (2 * kernel[0] * kernel[1])
+    offset = offset.view(batch, groups, *kernel, 2, height, width)
+    walk_y = torch.arange(height, device=offset.device) * geometry.stride_h - geometry.pad_h
+    walk_x = torch.arange(width, device=offset.device) * geometry.stride_w - geometry.pad_w
+    tap_y, tap_x = (torch.arange(size, device=offset.device) for size in kernel)
+    y = offset[..., 0, :, :] + (tap_y[:, None, None, None] * geometry.dilation_h + walk_y[:, None])  # kh, 1, H', 1
+    x = offset[..., 1, :, :] + (tap_x[:, None, None] * geometry.dilation_w + walk_x)  # kw, 1, W'
+    outside = (y == -1) | (x == -1)  # N, G, kh, kw, H', W'
     return outside[:, :, :, :, None].expand_as(offset).reshape(batch, channels, height, width)

@@ -71,5 +71,4 @@ def _pool(
     bin_h, bin_w = (height / pooled_height)[roi], (width / pooled_width)[roi]
     y = y + points.row * bin_h + (points.step_y + 0.5) * bin_h / grid_h[roi]
     x = x + points.column * bin_w + (points.step_x + 0.5) * bin_w / grid_w[roi]
-    pooled = average_over_bins(input, rois[:, 0].long(), points, y, x)  # B, C
-    return pooled.view(len(rois), pooled_height, pooled_width, -1).permute(0, 3, 1, 2)
+    return average_over_bins(input, rois[:, 0].long(), points, y, x, (pooled_height, pooled_width))

@@ -65,5 +65,4 @@ def _pool(
     cos, sin = angle.cos()[roi], angle.sin()[roi]
     y = across * cos - along * sin + centre_y[roi]
     x = across * sin + along * cos + centre_x[roi]
-    pooled = average_over_bins(input, rois[:, 0].long(), points, y, x)  # B, C
-    return pooled.view(len(rois), pooled_height, pooled_width, -1).permute(0, 3, 1, 2)
+    return average_over_bins(input, rois[:, 0].long(), points, y, x, (pooled_height, pooled_width))

@@ -93,9 +93,11 @@ def bin_points(grid_h: Tensor, grid_w: Tensor, pooled_height: int, pooled_width:
     return BinPoints(roi, row, column, step // grid_w[roi], step % grid_w[roi], first, count.clamp(min=1))
 
 
-def average_over_bins(input: Tensor, batch: Tensor, points: BinPoints, y: Tensor, x: Tensor) -> Tensor:
-    """Mean (B, C) over the points y, x (T,) of each bin, in image ``batch`` (R,) of ``input`` (N, C, H, W)."""
-    height, width = input.shape[2:]
+def average_over_bins(
+    input: Tensor, batch: Tensor, points: BinPoints, y: Tensor, x: Tensor, size: tuple[int, int]
+) -> Tensor:
+    """Mean (R, C, *size) over the points y, x (T,) of each bin, in image ``batch`` (R,) of ``input`` (N, C, H, W)."""
+    channels, height, width = input.shape[1:]
     index, weight = bilinear_taps(y, x, height, width)  # T, 4
     index = index + (batch[points.roi] * height * width)[:, None]
     sums = functional.embedding_bag(
@@ -105,7 +107,8 @@ def average_over_bins(input: Tensor, batch: Tensor, points: BinPoints, y: Tensor
         mode='sum',
         per_sample_weights=weight.flatten().to(input),
     )
-    return sums / points.count[:, None]
+    means = sums / points.count[:, None]  # B, C
+    return means.view(len(batch), *size, channels).permute(0, 3, 1, 2)
 
 
 def first_maximum(

@@ -1,0 +1,182 @@
+from itertools import product
+
+import pytest
+import torch
+from mmcv.ops import DeformConv2dPack, deform_conv2d, modulated_deform_conv2d
+
+from fan_dense.compat.ops import deform_conv as operators
+from tests.compat.ops.formulas import padded_bilinear
+
+DOUBLE = torch.float64
+# stride, padding, dilation, groups, deformable groups, kernel
+GEOMETRIES = [
+    (1, 1, 1, 1, 1, (3, 3)),
+    (2, 1, 1, 1, 2, (3, 3)),
+    ((1, 2), (2, 1), (2, 1), 2, 1, (3, 3)),
+    (1, 0, 1, 2, 2, (2, 1)),
+]
+
+
+def pair(value):
+    return value if isinstance(value, tuple) else (value, value)
+
+
+def out_size(size, geometry):
+    stride, padding, dilation, _, _, kernel = geometry
+    axes = zip(size, pair(stride), pair(padding), pair(dilation), kernel)
+    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, s, p, d, k in axes)
+
+
+def formula(input, offset, weight, mask, bias, geometry):
+    """The sum over kernel positions and channels, one output at a time."""
+    stride, padding, dilation, groups, deform_groups, kernel = geometry
+    (sy, sx), (py, px), (dy, dx) = pair(stride), pair(padding), pair(dilation)
+    planes, positions = input.tolist(), kernel[0] * kernel[1]
+    out_height, out_width = offset.shape[2:]
+    output = torch.zeros(len(input), len(weight), out_height, out_width, dtype=DOUBLE)
+    per_group, out_per_group, per_deform = (
+        input.shape[1] // groups,
+        len(weight) // groups,
+        input.shape[1] // deform_groups,
+    )
+    for n, o, y, x in product(*map(range, output.shape)):
+        total = float(bias[o]) if bias is not None else 0
+        for c, (i, j) in product(range(per_group), product(range(kernel[0]), range(kernel[1]))):
+            channel = o // out_per_group * per_group + c
+            place = channel // per_deform * positions + i * kernel[1] + j
+            sample_y = y * sy - py + i * dy + float(offset[n, 2 * place, y, x])
+            sample_x = x * sx - px + j * dx + float(offset[n, 2 * place + 1, y, x])
+            value = padded_bilinear(planes[n][channel], sample_y, sample_x)
+            total += float(weight[o, c, i, j]) * value * (float(mask[n, place, y, x]) if mask is not None else 1)
+        output[n, o, y, x] = total
+    return output
+
+
+def tensors(geometry, scale=2.0):
+    """input, offset, weight, mask, bias"""
+    _, _, _, groups, deform_groups, kernel = geometry
+    size = out_size((4, 5), geometry)
+    places = deform_groups * kernel[0] * kernel[1]
+    return (
+        torch.randn(2, 4, 4, 5, dtype=DOUBLE),
+        scale * torch.randn(2, 2 * places, *size, dtype=DOUBLE),
+        torch.randn(2, 4 // groups, *kernel, dtype=DOUBLE),
+        torch.rand(2, places, *size, dtype=DOUBLE),
+        torch.randn(2, dtype=DOUBLE),
+    )
+
+
+@pytest.mark.parametrize('geometry', GEOMETRIES)
+def test_plain(geometry):
+    input, offset, weight, _, _ = tensors(geometry)
+
+    def operator(*inputs):
+        return deform_conv2d(*inputs, *geometry[:5])
+
+    expected = formula(input, offset, weight, None, None, geometry)
+    torch.testing.assert_close(operator(input, offset, weight), expected, rtol=0, atol=1e-12)
+    inputs = [tensor.requires_grad_() for tensor in (input, offset, weight)]
+    assert torch.autograd.gradcheck(operator, inputs, fast_mode=True)
+
+
+@pytest.mark.parametrize('geometry', GEOMETRIES)
+@pytest.mark.parametrize('with_bias', [True, False])
+def test_modulated(geometry, with_bias):
+    input, offset, weight, mask, bias = tensors(geometry)
+    inputs = (input, offset, mask, weight, *([bias] if with_bias else []))
+
+    def operator(input, offset, mask, weight, bias=None):
+        return modulated_deform_conv2d(input, offset, mask, weight, bias, *geometry[:5])
+
+    expected = formula(input, offset, weight, mask, bias if with_bias else None, geometry)
+    torch.testing.assert_close(operator(*inputs), expected, rtol=0, atol=1e-12)
+    assert torch.autograd.gradcheck(operator, [tensor.requires_grad_() for tensor in inputs], fast_mode=True)
+
+
+@pytest.mark.parametrize('modulated', [True, False])
+@pytest.mark.parametrize('shift', [0.0, -1.0, 1.0])
+def test_slope_at_whole_numbers(modulated, shift):
+    """The slope to the right everywhere, but none at exactly -1, where every new layer has its padding."""
+    geometry = GEOMETRIES[0]
+    input, _, weight, mask, _ = tensors(geometry)
+    offset = torch.full((2, 18, 4, 5), shift, dtype=DOUBLE, requires_grad=True)
+
+    def operator(offset):
+        if modulated:
+            return modulated_deform_conv2d(input, offset, mask, weight, None, *geometry[:5])
+        return deform_conv2d(input, offset, weight, *geometry[:5])
+
+    upstream = torch.randn(2, 2, 4, 5, dtype=DOUBLE)
+    (grad,) = torch.autograd.grad(operator(offset), offset, upstream)
+    step = 1e-6
+    grid_y, grid_x = torch.meshgrid(torch.arange(4), torch.arange(5), indexing='ij')
+    for place, axis in product(range(9), range(2)):
+        ahead = offset.detach().clone()
+        ahead[:, 2 * place + axis] += step
+        slope = ((operator(ahead) - operator(offset)) * upstream).sum(1).detach() / step
+        y, x = grid_y - 1 + place // 3 + shift, grid_x - 1 + place % 3 + shift
+        slope[:, (y == -1) | (x == -1)] = 0
+        torch.testing.assert_close(grad[:, 2 * place + axis], slope, rtol=0, atol=1e-6)
+
+
+def test_new_layer_is_a_convolution():
+    layer = DeformConv2dPack(4, 2, 3, padding=1).double()
+    input = torch.randn(2, 4, 5, 6, dtype=DOUBLE)
+    expected = torch.nn.functional.conv2d(input, layer.weight, padding=1)
+    torch.testing.assert_close(layer(input), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize('modulated', [True, False])
+def test_strides_do_not_matter(modulated):
+    input, offset, weight, mask, bias = tensors(GEOMETRIES[0])
+
+    def run(lay):
+        inputs = [lay(tensor).requires_grad_() for tensor in (input, offset, weight, mask)]
+        x, o, w, m = inputs
+        output = modulated_deform_conv2d(x, o, m, w, bias, 1, 1) if modulated else deform_conv2d(x, o, w, 1, 1)
+        upstream = lay(torch.linspace(-1, 1, output.numel(), dtype=DOUBLE).view(output.shape))
+        return [output, *torch.autograd.grad(output, inputs if modulated else inputs[:3], upstream)]
+
+    plain = run(lambda tensor: tensor.clone())
+    strided = run(lambda tensor: tensor.clone(memory_format=torch.channels_last))
+    for a, b in zip(plain, strided):
+        torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
+
+
+def test_gradients_asked_for_one_at_a_time():
+    """mmcv asks for the gradient of the weight in a call of its own, in which nothing of another pass may turn up."""
+    input, offset, weight, _, _ = tensors(GEOMETRIES[0])
+    inputs = [tensor.requires_grad_() for tensor in (input, offset, weight)]
+    output = deform_conv2d(*inputs, 1, 1)
+    first, second = torch.randn_like(output), torch.randn_like(output)
+    (together,) = torch.autograd.grad(output, inputs, second, retain_graph=True)[2:]
+    torch.autograd.grad(output, inputs[0], first, retain_graph=True)
+    (alone,) = torch.autograd.grad(output, inputs[2], second, retain_graph=True)
+    assert torch.equal(alone, together)
+    twice = torch.autograd.grad(output, inputs, 2 * second)[2]
+    torch.testing.assert_close(twice, 2 * together)
+
+
+@pytest.mark.parametrize('dtype', [torch.float16, torch.bfloat16])
+def test_half_precision_rounds_only_the_result(dtype):
+    input, offset, weight, mask, bias = (tensor.to(dtype) for tensor in tensors(GEOMETRIES[0]))
+    exact = modulated_deform_conv2d(*(t.double() for t in (input, offset, mask, weight, bias)), 1, 1)
+    output = modulated_deform_conv2d(input, offset, mask, weight, bias, 1, 1)
+    assert output.dtype == dtype
+    torch.testing.assert_close(output.double(), exact, rtol=torch.finfo(dtype).eps, atol=1e-5)
+
+
+def test_empty_batch():
+    """mmcv's own code refuses one for a layer, not for the operator."""
+    _, _, weight, _, bias = tensors(GEOMETRIES[0])
+    input, offset, mask, output = (torch.zeros(0, channels, 4, 5, dtype=DOUBLE) for channels in (4, 18, 9, 2))
+    work = torch.zeros(0)
+    geometry = {f'{name}_{axis}': 1 for name in ('stride', 'pad', 'dilation') for axis in 'hw'}
+    settings = {'kernel_h': 3, 'kernel_w': 3, **geometry, 'group': 1, 'deformable_group': 1, 'with_bias': True}
+    operators.modulated_deform_conv_forward(input, weight, bias, work, offset, mask, output, work, **settings)
+    grads = [torch.full_like(tensor, torch.nan) for tensor in (input, weight, bias, offset, mask)]
+    operators.modulated_deform_conv_backward(
+        input, weight, bias, work, offset, mask, work, *grads, torch.zeros_like(output), **settings
+    )
+    assert torch.equal(grads[1], torch.zeros_like(weight))
+    assert torch.equal(grads[2], torch.zeros_like(bias))
