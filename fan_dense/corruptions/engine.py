@@ -13,9 +13,10 @@ Rng = np.random.Generator | np.random.RandomState
 def corrupt(image: Image, name: str | Corruption, severity: int, *, rng: Rng) -> Image:
     """A corrupted copy of an image, as in Hendrycks and Dietterich (1903.12261) and Michaelis et al. (1907.07484).
 
-    ``apply(image, name, severity, draw(image, name, severity, rng=rng))``. The channels are taken as they come: frost,
-    jpeg_compression, snow and spatter give other pictures for RGB and BGR, so say in your results which it was. A grey image is treated
-    as three equal channels; the result is the first of them, or the luma where a corruption adds colour.
+    The same as ``apply(image, name, severity, draw(image, name, severity, rng=rng))``. The channels are taken as they
+    come: frost, jpeg_compression, snow and spatter give other pictures for RGB and BGR, so say in your results which
+    it was. A grey image is treated as three equal channels; the result is the first of them, or the luma where a
+    corruption adds colour.
 
     Args:
         image: (H, W, 3) or (H, W) uint8, H and W at least 32; any strides; never modified.

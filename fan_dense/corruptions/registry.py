@@ -119,9 +119,9 @@ def get(name: str) -> Corruption:
 def names(subset: str = 'common') -> tuple[str, ...]:
     """Names of a subset, in the published order.
 
-    ``common`` are the 15 of the benchmarks, ``extra`` the 4 held-out ones, ``all`` both; ``noise``, ``blur``, ``weather``
-    and ``digital`` are the groups of ``all``; ``variants`` are published corruptions with other data, ``user`` those that were added
-    by :func:`register`. ``all`` never grows, so that a mean over it always means the same.
+    ``common`` are the 15 of the benchmarks, ``extra`` the 4 held-out ones, ``all`` both; ``noise``, ``blur``,
+    ``weather`` and ``digital`` are the groups of ``all``; ``variants`` are published corruptions with other data, and
+    ``user`` those added by :func:`register`. ``all`` never grows, so that a mean over it always means the same.
 
     Raises:
         ValueError: There is no such subset.

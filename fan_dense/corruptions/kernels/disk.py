@@ -12,6 +12,8 @@ import numpy as np
 from numba import njit
 from scipy.ndimage import correlate1d
 
+from fan_dense.corruptions.kernels import rows as weighted
+
 HALF_GRID = 8  # the published kernels are made on 17 x 17 points, or on as many as a larger disk needs
 
 
@@ -83,18 +85,18 @@ def _blur(padded, pad, disk, taps, rest, rest_weights, gain, out):
         centre = y - reach
         if centre < pad:
             continue
-        _scale(column, ring[centre % len(ring)], taps[reach])
+        weighted.scale(column, ring[centre % len(ring)], taps[reach])
         for j in range(1, reach + 1):
-            _add_pair(column, ring[(centre - j) % len(ring)], ring[(centre + j) % len(ring)], taps[reach + j])
+            weighted.add_pair(column, ring[(centre - j) % len(ring)], ring[(centre + j) % len(ring)], taps[reach + j])
         middle = reach * channels
-        _scale(total, column[middle : middle + inner], taps[reach])
+        weighted.scale(total, column[middle : middle + inner], taps[reach])
         for j in range(1, reach + 1):
             shift = j * channels
             before, after = column[middle - shift : middle - shift + inner], column[middle + shift :]
-            _add_pair(total, before, after, taps[reach + j])
+            weighted.add_pair(total, before, after, taps[reach + j])
         for k in range(len(rest)):
             start = (pad + rest[k, 1]) * channels
-            _add_scaled(total, rows[centre + rest[k, 0], start : start + inner], rest_weights[k])
+            weighted.add(total, rows[centre + rest[k, 0], start : start + inner], rest_weights[k])
         row = target[centre - pad]
         for i in range(inner):
             row[i] = min(total[i] * gain, 1.0) * 255.0
@@ -121,21 +123,3 @@ def _exchange(sums, added, removed):
 def _add(sums, added):
     for i in range(sums.size):
         sums[i] += np.uint32(added[i])
-
-
-@njit(cache=True, nogil=True)
-def _scale(total, row, weight):
-    for i in range(total.size):
-        total[i] = row[i] * weight
-
-
-@njit(cache=True, nogil=True)
-def _add_pair(total, left, right, weight):
-    for i in range(total.size):
-        total[i] += (left[i] + right[i]) * weight
-
-
-@njit(cache=True, nogil=True)
-def _add_scaled(total, row, weight):
-    for i in range(total.size):
-        total[i] += row[i] * weight

@@ -7,6 +7,7 @@ of sigma. Between these knots cubic interpolation errs by less than half a perce
 import numpy as np
 from numba import njit
 
+from fan_dense.corruptions.kernels import rows as weighted
 from fan_dense.corruptions.kernels.random import fill
 
 KNOTS_PER_SIGMA = 3
@@ -66,9 +67,9 @@ def _smooth(noise, vertical, horizontal, rows, columns, row_gap, column_gap, kno
     smooth, phases = np.empty(noise.shape[1], np.float32), np.empty((column_gap, padded // column_gap), np.float32)
     for k in range(len(knots)):
         centre = k * row_gap + radius
-        _scale(smooth, noise[rows[centre]], vertical[0])
+        weighted.scale(smooth, noise[rows[centre]], vertical[0])
         for j in range(1, radius + 1):
-            _add_pair(smooth, noise[rows[centre - j]], noise[rows[centre + j]], vertical[j])
+            weighted.add_pair(smooth, noise[rows[centre - j]], noise[rows[centre + j]], vertical[j])
         for phase in range(column_gap):
             row = phases[phase]
             for i in range(row.size):
@@ -77,14 +78,13 @@ def _smooth(noise, vertical, horizontal, rows, columns, row_gap, column_gap, kno
         total[:] = 0
         for j in range(2 * reach + 1):
             start = j // column_gap
-            _add(total, phases[j % column_gap][start : start + total.size], horizontal[abs(j - reach)])
+            weighted.add(total, phases[j % column_gap][start : start + total.size], horizontal[abs(j - reach)])
 
 
 @njit(cache=True, nogil=True)
 def _interpolate(knots, row_weights, column_weights, out):
-    height, width = out.shape
     line = np.empty(knots.shape[1], np.float32)
-    for y in range(height):
+    for y in range(len(out)):
         k = y // len(row_weights)
         _combine(knots[k], knots[k + 1], knots[k + 2], knots[k + 3], row_weights[y % len(row_weights)], line)
         gap = len(column_weights)
@@ -100,21 +100,3 @@ def _combine(first, second, third, fourth, weights, out):
     a, b, c, d = weights
     for i in range(out.size):
         out[i] = a * first[i] + b * second[i] + c * third[i] + d * fourth[i]
-
-
-@njit(cache=True, nogil=True)
-def _scale(total, row, weight):
-    for i in range(total.size):
-        total[i] = row[i] * weight
-
-
-@njit(cache=True, nogil=True)
-def _add(total, row, weight):
-    for i in range(total.size):
-        total[i] += row[i] * weight
-
-
-@njit(cache=True, nogil=True)
-def _add_pair(total, left, right, weight):
-    for i in range(total.size):
-        total[i] += (left[i] + right[i]) * weight

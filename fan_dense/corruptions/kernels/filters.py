@@ -6,6 +6,8 @@ Sums are made in the order of the published implementation, term by term, so tha
 import numpy as np
 from numba import njit
 
+from fan_dense.corruptions.kernels import rows as weighted
+
 TILE = 1024  # samples: the rows that a filter needs at a time stay in the second-level cache
 
 
@@ -13,10 +15,9 @@ TILE = 1024  # samples: the rows that a filter needs at a time stay in the secon
 def separable(image, vertical, horizontal, rows, columns, divisor, out, quantise):
     """Symmetric filter along rows, then along columns, of image (H, W, C) / divisor, in the dtype of the weights.
 
-    Args:
-        vertical: (R + 1,) weights, the centre first. ``horizontal``: (S + 1,) likewise.
-        rows: (H + 2 R,) the row that stands at -R..H + R - 1. ``columns``: (W + 2 S,) likewise.
-        out: (H, W, C), written. With ``quantise`` it gets trunc(255 clip(result, 0, 1)).
+    ``vertical`` (R + 1,) and ``horizontal`` (S + 1,) are the weights, the centre first; ``rows`` (H + 2 R,) and
+    ``columns`` (W + 2 S,) say which row stands at -R..H + R - 1, and which column at -S..W + S - 1. The result goes
+    to ``out`` (H, W, C); with ``quantise`` that is trunc(255 clip(result, 0, 1)).
     """
     height, width, channels = image.shape
     radius, samples = vertical.size - 1, width * channels
@@ -34,10 +35,10 @@ def separable(image, vertical, horizontal, rows, columns, divisor, out, quantise
             _load(source[rows[y]], index[start : start + count + 2 * pad], start, pad, divisor, ring[y % len(ring)])
             if y < 2 * radius:
                 continue
-            _scale(smooth, ring[(y - radius) % len(ring)], vertical[0])
+            weighted.scale(smooth, ring[(y - radius) % len(ring)], vertical[0])
             j = radius
             while j > 1:
-                _add_two_pairs(
+                weighted.add_two_pairs(
                     smooth,
                     ring[(y - radius - j) % len(ring)],
                     ring[(y - radius + j) % len(ring)],
@@ -48,13 +49,15 @@ def separable(image, vertical, horizontal, rows, columns, divisor, out, quantise
                 )
                 j -= 2
             if j == 1:
-                _add_pair(smooth, ring[(y - radius - 1) % len(ring)], ring[(y - radius + 1) % len(ring)], vertical[1])
-            _scale(sums, smooth[pad : pad + count], horizontal[0])
+                weighted.add_pair(
+                    smooth, ring[(y - radius - 1) % len(ring)], ring[(y - radius + 1) % len(ring)], vertical[1]
+                )
+            weighted.scale(sums, smooth[pad : pad + count], horizontal[0])
             j = pad
             k = horizontal.size - 1
             while k > 1:
                 i = j - channels
-                _add_two_pairs(
+                weighted.add_two_pairs(
                     sums,
                     smooth[pad - j : pad - j + count],
                     smooth[pad + j : pad + j + count],
@@ -66,7 +69,9 @@ def separable(image, vertical, horizontal, rows, columns, divisor, out, quantise
                 j -= 2 * channels
                 k -= 2
             if k == 1:
-                _add_pair(sums, smooth[pad - j : pad - j + count], smooth[pad + j : pad + j + count], horizontal[1])
+                weighted.add_pair(
+                    sums, smooth[pad - j : pad - j + count], smooth[pad + j : pad + j + count], horizontal[1]
+                )
             if quantise:
                 _quantise(sums, target[y - 2 * radius, start : start + count])
             else:
@@ -86,24 +91,6 @@ def _load(row, index, start, pad, divisor, loaded):
 
 
 @njit(cache=True, nogil=True)
-def _scale(total, row, weight):
-    for i in range(total.size):
-        total[i] = row[i] * weight
-
-
-@njit(cache=True, nogil=True)
-def _add_pair(total, left, right, weight):
-    for i in range(total.size):
-        total[i] += (left[i] + right[i]) * weight
-
-
-@njit(cache=True, nogil=True)
-def _add_two_pairs(total, left, right, weight, left2, right2, weight2):
-    for i in range(total.size):
-        total[i] = (total[i] + (left[i] + right[i]) * weight) + (left2[i] + right2[i]) * weight2
-
-
-@njit(cache=True, nogil=True)
 def _quantise(values, target):
     for i in range(target.size):
         target[i] = min(max(values[i], 0.0), 1.0) * 255.0
@@ -113,8 +100,8 @@ def _quantise(values, target):
 def shifted_sum(padded, weights, shifts, pad, gain, out):
     """Sum of weights[i] * image[clamp(h - dy_i), clamp(w - dx_i)] in float64, times gain, into out (H, W, C) uint8.
 
-    With gain 1 the sum is truncated, otherwise the product is rounded. ``padded`` (H, W + 2 pad, C) is the image with its
-    first and last columns repeated; ``shifts`` (n, 2) int64 are dy and dx.
+    With gain 1 the sum is truncated, otherwise the product is rounded. ``padded`` (H, W + 2 pad, C) is the image with
+    its first and last columns repeated; ``shifts`` (n, 2) int64 are dy and dx.
     """
     height, width, channels = out.shape
     source, target = padded.reshape(height, (width + 2 * pad) * channels), out.reshape(height, width * channels)
@@ -124,7 +111,7 @@ def shifted_sum(padded, weights, shifts, pad, gain, out):
         sums[:] = 0.0
         i = 0
         while i + 4 <= len(weights):
-            _add_four(
+            weighted.add_four(
                 sums,
                 _shifted(source, y - shifts[i, 0], offsets[i], sums.size),
                 weights[i],
@@ -151,12 +138,6 @@ def shifted_sum(padded, weights, shifts, pad, gain, out):
 @njit(cache=True, nogil=True)
 def _shifted(source, row, offset, count):
     return source[min(max(row, 0), len(source) - 1), offset : offset + count]
-
-
-@njit(cache=True, nogil=True)
-def _add_four(total, a, wa, b, wb, c, wc, d, wd):
-    for i in range(total.size):
-        total[i] = (((total[i] + wa * a[i]) + wb * b[i]) + wc * c[i]) + wd * d[i]
 
 
 @njit(cache=True, nogil=True)

@@ -12,9 +12,7 @@ LOW, HALF = np.uint32(0xFFFF), np.uint32(16)
 def scatter(image, reach, shifts):
     """One pass over image (H, W, C), from (H - reach, W - reach) down to (reach + 1, reach + 1), in place.
 
-    Args:
-        reach: The largest shift.
-        shifts: (H - 2 reach, W - 2 reach, 2) int8, dx and dy in the order of the visits.
+    ``reach`` is the largest shift; ``shifts`` (H - 2 reach, W - 2 reach, 2) int8 are dx and dy in the order of visits.
     """
     height, width, channels = image.shape
     offsets = np.empty(width - 2 * reach, np.int32)

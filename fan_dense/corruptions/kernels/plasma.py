@@ -10,7 +10,7 @@ def from_draws(heights, decay):
     """Plasma map (N, N) float32, not yet normalised, from published draws.
 
     Args:
-        heights: For each step, coarse to fine, (3, n, n) draws: square centres, midpoints on rows, midpoints on columns.
+        heights: For each step, coarse to fine, (3, n, n) draws: square centres, midpoints on rows and on columns.
         decay: What the amplitude is divided by after each step.
     """
     grid = np.zeros((1, 1), np.float32)

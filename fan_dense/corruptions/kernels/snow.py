@@ -16,14 +16,14 @@ def threshold(layer, limit):
 
 
 @njit(cache=True, nogil=True)
-def cover(image, flakes, whiteness):
-    """m x + (1 - m) max(x, 1.5 gray + 0.5) + flakes + flakes turned by 180 degrees, for image (H, W, 3) and flakes (H, W).
+def cover(image, flakes, share):
+    """m x + (1 - m) max(x, 1.5 gray + 0.5) + flakes + flakes turned by 180 degrees.
 
-    The first two terms are float32, as published; m is ``whiteness``, and the flakes are 0..255.
+    Image (H, W, 3), flakes (H, W) uint8; m is ``share``. The first two terms are float32, as published.
     """
     height, width, _ = image.shape
     out = np.empty_like(image)
-    m, rest = np.float32(whiteness), np.float32(1 - whiteness)
+    m, rest = np.float32(share), np.float32(1 - share)
     for y in range(height):
         source, target = image[y], out[y]
         falling, turned = flakes[y], flakes[height - 1 - y]
