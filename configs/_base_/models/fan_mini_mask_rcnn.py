@@ -1,0 +1,27 @@
+# Mask R-CNN on a FAN-Hybrid small enough to train from scratch on a CPU. Same networks, fewer and narrower layers.
+_base_ = './fan_mask_rcnn.py'
+
+width = 64
+model = dict(
+    backbone=dict(
+        arch=dict(
+            _delete_=True, stem='hybrid', stem_depths=(1, 2), stem_dims=(32, 64), embed_dims=96, depth=4, num_heads=4
+        ),
+        last_channels=128,
+        drop_path_rate=0.0,  # what is seen a few times needs no regularisation
+        with_cp=False,
+    ),
+    neck=dict(in_channels=[32, 64, 96, 128], out_channels=width),
+    # objects are 10 to 100 pixels large: anchors of 16 to 256
+    rpn_head=dict(in_channels=width, feat_channels=width, anchor_generator=dict(scales=[4])),
+    roi_head=dict(
+        bbox_roi_extractor=dict(out_channels=width),
+        # boxes and masks of all classes from the same outputs: every instance teaches them
+        bbox_head=dict(in_channels=width, fc_out_channels=256, reg_class_agnostic=True),
+        mask_roi_extractor=dict(out_channels=width),
+        mask_head=dict(num_convs=2, in_channels=width, conv_out_channels=width, class_agnostic=True),
+    ),
+    # a handful of objects in an image rather than COCO's dozens
+    train_cfg=dict(rpn_proposal=dict(nms_pre=200, max_per_img=100), rcnn=dict(sampler=dict(num=64))),
+    test_cfg=dict(rpn=dict(nms_pre=200, max_per_img=100), rcnn=dict(max_per_img=50)),
+)

@@ -1,0 +1,139 @@
+"""What ``make demo`` does: train two small models on the embedded street scenes, evaluate them clean and corrupted.
+
+Whatever is finished is kept: an interrupted demo goes on where it stopped, a finished one only prints its result again.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from fan_dense import configuration, curves
+from fan_dense.evaluation import condition as evaluation
+from fan_dense.evaluation.result import Condition
+from fan_dense.files import write_atomically
+from fan_dense.training import train
+
+ROOT = Path(__file__).resolve().parent.parent
+CONFIGS = {'maskrcnn': 'fan_maskrcnn_scenes.py', 'segformer': 'fan_segformer_scenes.py'}
+METRICS = {'maskrcnn': ('bbox_mAP', 'segm_mAP'), 'segformer': ('mIoU',)}
+CONDITIONS = (
+    Condition(),
+    Condition(corruption='fog', severity=3),
+    Condition(corruption='gaussian_noise', severity=3),
+    Condition(corruption='motion_blur', severity=3),
+)
+DRAWN = (4,)  # the scenes in the picture
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoResult:
+    """Scores and files of a demo.
+
+    Attributes:
+        scores: model -> condition ('clean' or the corruption's name) -> metric -> fraction.
+        summary: the JSON file with these scores.
+        picture: predictions of both models, clean and corrupted.
+        curves: model -> picture of its training.
+    """
+
+    scores: dict[str, dict[str, dict[str, float]]]
+    summary: Path
+    picture: Path
+    curves: dict[str, Path]
+
+    def table(self) -> str:
+        """Scores as a Markdown table, a row a condition; in parentheses, what is left of the clean score."""
+        columns = [(model, metric) for model, metrics in METRICS.items() for metric in metrics]
+        rows = [['condition', *(f'{model} {metric}' for model, metric in columns)]]
+        for name in self.scores[columns[0][0]]:
+            row = [name]
+            for model, metric in columns:
+                value, clean = self.scores[model][name][metric], self.scores[model]['clean'][metric]
+                row.append(f'{value:.3f}' + ('' if name == 'clean' or not clean else f' ({value / clean:.0%})'))
+            rows.append(row)
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines = ['| ' + ' | '.join(cell.ljust(width) for cell, width in zip(row, widths)) + ' |' for row in rows]
+        lines.insert(1, '|' + '|'.join('-' * (width + 2) for width in widths) + '|')
+        return '\n'.join(lines)
+
+
+def demo(*, work_dir: str | Path = 'work_dirs/demo', cfg_options: dict | None = None) -> DemoResult:
+    """Train, evaluate and draw; see the module. ``cfg_options`` (dotted key -> value) change both configs."""
+    work_dir = Path(work_dir)
+    scores, pictures = {}, {}
+    for model, name in CONFIGS.items():
+        config, folder = ROOT / 'configs' / name, work_dir / model
+        checkpoint = _trained(config, folder, cfg_options)
+        scores[model] = _scores(config, folder, checkpoint, METRICS[model], cfg_options)
+        pictures[model] = _pictures(config, folder, checkpoint, cfg_options)
+    summary, picture = work_dir / 'summary.json', work_dir / 'predictions.png'
+    write_atomically(summary, json.dumps(scores, indent=2) + '\n')
+    if not picture.exists():
+        cv2.imwrite(str(picture), montage(pictures))
+    return DemoResult(
+        scores=scores,
+        summary=summary,
+        picture=picture,
+        curves={model: work_dir / model / curves.NAME for model in CONFIGS},
+    )
+
+
+def _trained(config: Path, folder: Path, cfg_options: dict | None) -> Path:
+    """The final checkpoint in ``folder``, trained as far as that is still needed."""
+    finished = folder / 'result.json'
+    if not finished.exists():
+        started = (folder / 'last_checkpoint').exists()
+        print(f'{"Going on with" if started else "Training"} {config.name} in {folder}', flush=True)
+        train(config=config, work_dir=folder, resume=started, cfg_options=cfg_options)
+    return Path(json.loads(finished.read_text())['checkpoint'])
+
+
+def _scores(config, folder, checkpoint, metrics, cfg_options) -> dict[str, dict[str, float]]:
+    """condition -> metric -> fraction, for every one of :data:`CONDITIONS`, evaluated unless it has been."""
+    files = {condition: folder / 'test' / f'{condition.file_stem}.json' for condition in CONDITIONS}
+    if not all(file.exists() for file in files.values()):
+        subject = _subject(config, folder, checkpoint, cfg_options)
+        for condition, file in files.items():
+            if not file.exists():
+                print(f'Testing {config.name}, {condition}', flush=True)
+                write_atomically(file, evaluation.run(subject, condition).to_json())
+    found = {c.corruption or 'clean': json.loads(file.read_text())['metrics'] for c, file in files.items()}
+    return {name: {metric: values[metric] for metric in metrics} for name, values in found.items()}
+
+
+def _pictures(config, folder, checkpoint, cfg_options) -> list[Path]:
+    """A picture of prediction and ground truth for every one of :data:`CONDITIONS`, drawn unless it has been."""
+    shown = {condition: folder / 'shown' / condition.file_stem for condition in CONDITIONS}
+    if not all(list(place.rglob('*.png')) for place in shown.values()):
+        drawn_only = {'+test_dataloader.dataset.indices': list(DRAWN), 'test_dataloader.batch_size': 1}
+        subject = _subject(config, folder, checkpoint, {**(cfg_options or {}), **drawn_only})
+        for condition, place in shown.items():
+            evaluation.run(subject, condition, show_dir=place)
+    return [sorted(place.rglob('*.png'))[0] for place in shown.values()]
+
+
+def _subject(config, folder, checkpoint, cfg_options) -> evaluation.Subject:
+    cfg = configuration.load(config, cfg_options)
+    cfg.work_dir = str(folder / 'test')
+    return evaluation.prepare(cfg, checkpoint)
+
+
+def montage(pictures: dict[str, list[Path]]) -> np.ndarray:
+    """Pictures of one column for each model and one row for each condition, as one (H, W, 3)."""
+    columns = []
+    for paths in pictures.values():
+        column = [cv2.imread(str(path)) for path in paths]
+        width = max(picture.shape[1] for picture in column)
+        columns.append(np.vstack([_padded(picture, picture.shape[0], width) for picture in column]))
+    height = max(column.shape[0] for column in columns)
+    return np.hstack([_padded(column, height, column.shape[1] + 12) for column in columns])
+
+
+def _padded(picture: np.ndarray, height: int, width: int) -> np.ndarray:
+    """``picture`` on a white ground of that size, in its upper left corner."""
+    canvas = np.full((height, width, 3), 255, np.uint8)
+    canvas[: picture.shape[0], : picture.shape[1]] = picture
+    return canvas
