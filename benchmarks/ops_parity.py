@@ -5,7 +5,7 @@
 DIR, or its subfolder ``cases``, holds files ``<op>.json`` with the calls and ``<op>.npz`` with their arrays. A line per
 file gives the number of cases that agree and the largest difference, a line per case that is out says where. A case
 marked informational tells something about the compiled build; it is shown where it differs and never fails the run.
-The exit status is 1 if any other case is out, or if there is none.
+The exit status is 1 if any other case is out or there is none, and 2 without such files.
 """
 
 import argparse
@@ -47,7 +47,8 @@ def main(directory: Path) -> int:
         directory = directory / 'cases'
     files = [file for file in sorted(directory.glob('*.json')) if file.with_suffix('.npz').exists()]
     if not files:
-        sys.exit(f'{directory}: no pair of files <op>.json, <op>.npz with recorded calls there')
+        print(f'error: {directory} holds no pair of files <op>.json, <op>.npz with recorded calls', file=sys.stderr)
+        return 2
     print(f'{extension_in_use()}, torch {torch.__version__}')
     out = total = 0
     for file in files:

@@ -42,7 +42,8 @@ class StandInLoader(importlib.abc.Loader):
 
 def install() -> None:
     """Put the finder last on ``sys.meta_path``, once. Says in one line what to install if there is no mmcv."""
+    if any(isinstance(finder, StandInFinder) for finder in sys.meta_path):
+        return
     if importlib.util.find_spec('mmcv') is None:
         logging.getLogger('fan_dense').warning(NO_MMCV)
-    if not any(isinstance(finder, StandInFinder) for finder in sys.meta_path):
-        sys.meta_path.append(StandInFinder())
+    sys.meta_path.append(StandInFinder())
