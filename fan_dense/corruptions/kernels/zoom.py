@@ -5,6 +5,8 @@ import math
 import numpy as np
 from numba import njit
 
+from fan_dense.corruptions.kernels import rows as weighted
+
 
 def axis(size, stretched, count):
     """Where the first ``count`` of ``stretched`` samples of an axis come from, that was ``size`` samples long.
@@ -30,9 +32,8 @@ def crop_axis(size, factor):
 
 
 def layers(size, factors):
-    """:func:`crop_axis` for each factor, stacked, with float32 weights."""
-    before, after, *weights = (np.stack(part) for part in zip(*[crop_axis(size, factor) for factor in factors]))
-    return before, after, *(weight.astype(np.float32) for weight in weights)
+    """:func:`crop_axis` for each factor, stacked."""
+    return tuple(np.stack(part) for part in zip(*[crop_axis(size, factor) for factor in factors]))
 
 
 @njit(cache=True, nogil=True)
@@ -70,39 +71,35 @@ def blur(image, rows, columns):
         source, target = image[y].reshape(-1), x[y]
         for i in range(target.size):
             target[i] = unit[source[i]]
-    line, total = np.zeros((width + 1) * channels, np.float32), np.empty(width * channels, np.float32)
+    upper, lower = np.zeros((width + 1) * channels), np.zeros((width + 1) * channels)
+    total = np.empty(width * channels, np.float32)
     for y in range(height):
         total[:] = x[y]
         for layer in range(len(top)):
-            if above[layer, y] + below[layer, y] > 0:
-                _mix(x[top[layer, y]], x[bottom[layer, y]], np.float32(below[layer, y]), line)
-                if channels == 3:
-                    _stretch_colour(line, left[layer], before[layer], after[layer], total)
-                else:
-                    _stretch(line, left[layer], before[layer], after[layer], total)
+            weighted.scale(upper[:-channels], x[top[layer, y]], above[layer, y])
+            weighted.scale(lower[:-channels], x[bottom[layer, y]], below[layer, y])
+            if channels == 3:
+                _stretch_colour(upper, lower, left[layer], before[layer], after[layer], total)
+            else:
+                _stretch(upper, lower, left[layer], before[layer], after[layer], total)
         _finish(x[y], total, np.float32(len(top) + 2), out[y].reshape(-1))
     return out
 
 
 @njit(cache=True, nogil=True)
-def _mix(first, second, weight, line):
-    for i in range(first.size):
-        line[i] = first[i] + (second[i] - first[i]) * weight
+def _stretch_colour(upper, lower, left, before, after, total):
+    for x in range(left.size):
+        i, b, a = 3 * left[x], before[x], after[x]
+        total[3 * x] += np.float32(((upper[i] * b + upper[i + 3] * a) + lower[i] * b) + lower[i + 3] * a)
+        total[3 * x + 1] += np.float32(((upper[i + 1] * b + upper[i + 4] * a) + lower[i + 1] * b) + lower[i + 4] * a)
+        total[3 * x + 2] += np.float32(((upper[i + 2] * b + upper[i + 5] * a) + lower[i + 2] * b) + lower[i + 5] * a)
 
 
 @njit(cache=True, nogil=True)
-def _stretch_colour(line, left, before, after, total):
+def _stretch(upper, lower, left, before, after, total):
     for x in range(left.size):
-        near, b, a = 3 * left[x], before[x], after[x]
-        total[3 * x] += line[near] * b + line[near + 3] * a
-        total[3 * x + 1] += line[near + 1] * b + line[near + 4] * a
-        total[3 * x + 2] += line[near + 2] * b + line[near + 5] * a
-
-
-@njit(cache=True, nogil=True)
-def _stretch(line, left, before, after, total):
-    for x in range(left.size):
-        total[x] += line[left[x]] * before[x] + line[left[x] + 1] * after[x]
+        i, b, a = left[x], before[x], after[x]
+        total[x] += np.float32(((upper[i] * b + upper[i + 1] * a) + lower[i] * b) + lower[i + 1] * a)
 
 
 @njit(cache=True, nogil=True)
