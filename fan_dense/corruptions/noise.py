@@ -5,10 +5,10 @@ closed form, so each sample is drawn from that distribution itself: by Walker's 
 with probabilities right to 2^-32, clipping and truncation included.
 """
 
+import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtr, pdtr
 
 from fan_dense.corruptions.kernels import noise as kernels
 from fan_dense.corruptions.kernels.random import draw_key
@@ -20,6 +20,7 @@ IMPULSE_SHARE = (0.03, 0.06, 0.09, 0.17, 0.27)
 SPECKLE_SCALE = (0.15, 0.2, 0.35, 0.45, 0.6)
 
 LEVELS = np.arange(256)
+_erfc = np.vectorize(math.erfc)
 
 
 def stacked_shape(image: Image) -> tuple[int, int, int]:
@@ -126,8 +127,8 @@ def _shot_levels(counts: np.ndarray, severity: int) -> np.ndarray:
 def _normal_levels(scale: np.ndarray | float) -> np.ndarray:
     """P(out | v), (256, 256), of out = floor(v + scale n), clipped to 0..255, n standard normal."""
     edges = (LEVELS[None, 1:] - LEVELS[:, None]) / scale  # out < k exactly where n < (k - v) / scale
-    below = np.pad(ndtr(edges), ((0, 0), (1, 1)), constant_values=(0, 1))
-    return np.diff(below, axis=1)
+    below = 0.5 * _erfc(-edges / math.sqrt(2))
+    return np.diff(np.pad(below, ((0, 0), (1, 1)), constant_values=(0, 1)), axis=1)
 
 
 @lru_cache(maxsize=5)
@@ -144,8 +145,11 @@ def _speckle_tables(severity: int) -> np.ndarray:
 @lru_cache(maxsize=5)
 def _shot_tables(severity: int) -> np.ndarray:
     rate = SHOT_RATE[severity - 1]
-    counts = np.arange(rate + 1)  # rate photons or more are white
-    below = np.pad(pdtr(counts[None, :-1], LEVELS[:, None] / 255 * rate), ((0, 0), (1, 1)), constant_values=(0, 1))
+    counts = np.arange(rate + 1)
+    mean = LEVELS[:, None] / 255 * rate
+    # exp(-mean) mean^k / k!, and for the last count, which is white like all above it, what is left
+    terms = np.cumprod(np.hstack([np.exp(-mean), mean / counts[1:-1]]), axis=1)
+    shares = np.hstack([terms, 1 - terms.sum(axis=1, keepdims=True)])
     probability = np.zeros((256, 256))
-    np.add.at(probability.T, _shot_levels(counts, severity), np.diff(below, axis=1).T)
+    np.add.at(probability.T, _shot_levels(counts, severity), np.maximum(shares, 0).T)
     return kernels.alias_tables(probability)

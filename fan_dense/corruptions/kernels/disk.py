@@ -10,7 +10,6 @@ from functools import lru_cache
 import cv2
 import numpy as np
 from numba import njit
-from scipy.ndimage import correlate1d
 
 from fan_dense.corruptions.kernels import rows as weighted
 
@@ -55,7 +54,9 @@ def _decomposed(radius, sigma):
     disk = _indicator(radius, len(kernel) // 2)
     taps = np.exp(-0.5 * np.arange(-reach, reach + 1) ** 2 / sigma**2)
     taps /= taps.sum()
-    smooth = correlate1d(correlate1d(disk, taps, axis=0, mode='constant'), taps, axis=1, mode='constant')
+    smooth = disk
+    for axis in (0, 1):
+        smooth = np.apply_along_axis(np.convolve, axis, smooth, taps, 'same')
     rest = kernel * disk.sum() - smooth
     rest[np.abs(rest) < 1e-4] = 0
     shifts = np.argwhere(rest) - len(kernel) // 2

@@ -5,10 +5,10 @@ numbers where it needs them, in registers, instead of reading an array. Philox4x
 """
 
 from functools import cache
+from statistics import NormalDist
 
 import numpy as np
 from numba import njit, uint32, uint64
-from scipy.special import ndtri
 
 ROUNDS = 10
 M0, M1 = np.uint32(0xD2511F53), np.uint32(0xCD9E8D57)
@@ -48,7 +48,8 @@ def normal_field(shape, mean, scale, key):
 @cache
 def _normal_table():
     """65536 quantiles of the normal distribution, the midpoints of equal shares, with variance 1."""
-    table = ndtri((np.arange(65536) + 0.5) / 65536)
+    upper = np.array([NormalDist().inv_cdf((i + 0.5) / 65536) for i in range(32768, 65536)])
+    table = np.concatenate([-upper[::-1], upper])
     return table / table.std()
 
 
