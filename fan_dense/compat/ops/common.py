@@ -27,4 +27,5 @@ def gradients(function: Callable[..., Tensor], inputs: Sequence[Tensor], grad_ou
     """
     with torch.enable_grad():
         inputs = [tensor.detach().requires_grad_() for tensor in inputs]
-        return torch.autograd.grad(function(*inputs), inputs, grad_output)
+        output = function(*inputs)
+    return torch.autograd.grad(output, inputs, grad_output.to(output.dtype))

@@ -128,6 +128,13 @@ def test_soft_nms_keeps_the_first_whatever_its_score():
     assert dets[0, 4].item() == pytest.approx(0.2)
 
 
+@pytest.mark.parametrize(('method', 'score'), [('naive', 0.0), ('linear', 0.4)])
+def test_soft_nms_counts_an_overlap_equal_to_the_threshold(method, score):
+    boxes = torch.tensor([[0.0, 0, 4, 4], [0, 0, 4, 2]])  # IoU 1/2
+    dets, _ = soft_nms(boxes, torch.tensor([0.9, 0.8]), 0.5, min_score=0.0, method=method)
+    assert dets[1, 4].item() == pytest.approx(score)
+
+
 def test_soft_nms_nothing():
     dets, kept = soft_nms(torch.zeros(0, 4), torch.zeros(0))
     assert dets.shape == (0, 5)

@@ -171,18 +171,34 @@ def test_no_boxes(operator):
     assert torch.equal(input.grad, torch.zeros_like(input))
 
 
-@pytest.mark.parametrize(
-    'operator',
-    [
-        lambda input: roi_align_rotated(input, ROTATED.float(), SIZE, 0.5, 2),
-        lambda input: bezier_align(input, BEZIERS.float(), SIZE, 0.5, 2),
-        lambda input: deform_roi_pool(input, BOXES.float(), None, SIZE, 0.5, 2),
-        lambda input: border_align(input, torch.tensor([[[0.5, 0.5, 4, 3]], [[1, 0, 7, 5.5]]]), 3),
-        lambda input: rotated_feature_align(input, torch.ones(2, 6, 8, 5), 1.0, 5),
+@pytest.fixture(
+    params=[
+        lambda input: roi_align_rotated(input, ROTATED.half().to(input), SIZE, 0.5, 2),
+        lambda input: bezier_align(input, BEZIERS.half().to(input), SIZE, 0.5, 2),
+        lambda input: deform_roi_pool(input, BOXES.half().to(input), None, SIZE, 0.5, 2),
+        lambda input: border_align(input, torch.tensor([[[0.5, 0.5, 4, 3]], [[1, 0, 7, 5.5]]]).to(input), 3),
+        lambda input: rotated_feature_align(input, torch.ones(2, 6, 8, 5).to(input), 1.0, 5),
     ],
     ids=['rotated', 'bezier', 'deform', 'border', 'feature'],
 )
+def operator(request):
+    """Operators whose boxes, in any dtype, are those of half precision."""
+    return request.param
+
+
 def test_channels_last(operator):
     input = torch.randn(2, 4, 6, 8)
     strided = input.contiguous(memory_format=torch.channels_last)
     torch.testing.assert_close(operator(strided), operator(input), rtol=0, atol=1e-6)
+
+
+def test_half_precision_rounds_only_the_results(operator):
+    def run(dtype):
+        input = values.to(dtype).requires_grad_()
+        output = operator(input)
+        return output, torch.autograd.grad(output, input, torch.ones_like(output))[0]
+
+    values = torch.randn(2, 4, 6, 8).half()
+    for half, single in zip(run(torch.float16), run(torch.float32)):
+        assert half.dtype == torch.float16
+        torch.testing.assert_close(half.float(), single, rtol=1e-3, atol=1e-3)
