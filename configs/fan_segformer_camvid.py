@@ -18,12 +18,12 @@ train_pipeline = [
     dict(type='RandomFlip', prob=0.5),
     dict(type='PackSegInputs'),
 ]
-# 1,800 iterations x batch 8 / 367 frames = 39 epochs
+# 1,000 iterations x batch 8 / 367 frames = 22 epochs
 train_dataloader = dict(batch_size=8, dataset=dict(pipeline=train_pipeline))
-iterations = 1800
-train_cfg = dict(max_iters=iterations, val_interval=600)
+iterations = 1000
+train_cfg = dict(max_iters=iterations, val_interval=250)
 param_scheduler = [
     dict(type='LinearLR', start_factor=0.01, by_epoch=False, begin=0, end=50),
     dict(type='PolyLR', eta_min=1e-6, power=0.9, by_epoch=False, begin=50, end=iterations),
 ]
-default_hooks = dict(logger=dict(interval=25), checkpoint=dict(interval=600))
+default_hooks = dict(logger=dict(interval=25), checkpoint=dict(interval=250))
