@@ -2,8 +2,10 @@
 
 import dataclasses
 import difflib
-import math
+import itertools
 from collections.abc import Iterable, Mapping
+
+from .layers.channel import CHANNEL_PROCESSING
 
 HYBRID = dict(stem='hybrid', stem_dims=(128, 256))
 # Rows differ from :class:`FANArch`'s defaults. FAN-ViT reads blocks 4, 7, 11 of 12, as published for small; base and
@@ -39,7 +41,7 @@ class FANArch:
         stem_dims: Channels of the two ConvNeXt stages (hybrid only).
         mlp_ratio: Hidden channels of the MLPs, as a multiple of C.
         qkv_bias: Biases of query, key and value projections.
-        channel: Channel processing, ``'eca'`` or ``'se'``.
+        channel: Channel processing, a key of :data:`~fan_dense.models.layers.channel.CHANNEL_PROCESSING`.
         channel_heads: Its heads; they divide C. None: as ``num_heads``.
         taps: Blocks whose tokens are maps, one for hybrid, three for conv. None: the last; 5/12, 8/12 and 12/12 of
             the depth.
@@ -67,7 +69,14 @@ class FANArch:
         depth = len(self.blocks())
         if self.taps is not None:
             return _tuple(self.taps)
-        return (depth - 1,) if self.stem == 'hybrid' else tuple(math.ceil(depth * k / 12) - 1 for k in (5, 8, 12))
+        return (depth - 1,) if self.stem == 'hybrid' else tuple(round(depth * k / 12) - 1 for k in (5, 8, 12))
+
+    def maps(self) -> list[tuple[int, int]]:
+        """(channels, stride) of the four maps, the last one being the final tokens."""
+        layout = self.blocks()
+        shrunk = sum(narrow != wide for (narrow, _), (wide, _) in itertools.pairwise(layout))
+        tapped = [(layout[block][0], 16) for block in self.tapped()]
+        return [*zip(self.stem_dims or (), (4, 8)), *tapped, (layout[-1][0], 16 * 2**shrunk)]
 
 
 def resolve_arch(arch: str | Mapping, **changes) -> FANArch:
@@ -101,6 +110,9 @@ def _check(arch: FANArch) -> None:
         raise ValueError(f'FAN arch: embed_dims, depth and num_heads must be equally long: {arch}')
     if arch.stem not in ('conv', 'hybrid'):
         raise ValueError(f"FAN arch: stem must be 'conv' or 'hybrid', not {arch.stem!r}")
+    if arch.channel not in CHANNEL_PROCESSING:
+        known = ', '.join(nearest_first(arch.channel, CHANNEL_PROCESSING))
+        raise ValueError(f'FAN arch: unknown channel processing {arch.channel!r}; known: {known}')
     for key in ('stem_depths', 'stem_dims'):
         value = getattr(arch, key)
         if (value is None) if arch.stem == 'conv' else (value is not None and len(value) == 2):

@@ -4,7 +4,6 @@ Differences from the published dense code: one class for segmentation and detect
 config, and no parameter that no output depends on. Parameter names are the published ones.
 """
 
-import itertools
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -57,8 +56,8 @@ class FAN(BaseModule):
             in the first block to the full rate in the last.
         norm_cfg: The BatchNorm layers (in MLPs and the stem of FAN-ViT), for instance ``dict(type='SyncBN')``.
         norm_eval: Keep these in evaluation mode while training.
-        frozen_stages: -1 for nothing; 0 to freeze the stem and the position encoding; n for the first n blocks as well
-            (the last tokens' blocks with the last). What is frozen stays in evaluation mode.
+        frozen_stages: -1 for nothing; 0 to freeze the stem and the position encoding; n for the first n blocks as
+            well. What is frozen stays in evaluation mode.
         with_cp: Recompute blocks in the backward pass rather than keep their activations.
         init_cfg: ``dict(type='Pretrained', checkpoint=...)`` loads the published classifiers as they are.
 
@@ -89,29 +88,32 @@ class FAN(BaseModule):
         super().__init__([cfg for cfg in cfgs if cfg['type'] != 'Pretrained'])
         self.pretrained = [cfg for cfg in cfgs if cfg['type'] == 'Pretrained']
         self.arch = resolve_arch(arch) if taps is None else resolve_arch(arch, taps=tuple(taps))
-        self.out_indices = _checked_indices(out_indices)
+        self.out_indices = tuple(out_indices)
         self.norm_eval = norm_eval
+        self.frozen_stages = frozen_stages
         self.with_cp = with_cp
+        layout, maps = self.arch.blocks(), self.arch.maps()
+        if not out_indices or any(index not in range(4) for index in out_indices):
+            raise ValueError(f'out_indices must be some of 0, 1, 2, 3, not {out_indices!r}')
+        if frozen_stages not in range(-1, len(layout) + 1):
+            raise ValueError(f'frozen_stages must be between -1 and {len(layout)}, not {frozen_stages!r}')
+        if last_map not in ('tokens', 'downsample'):
+            raise ValueError(f"last_map must be 'tokens' or 'downsample', not {last_map!r}")
+        if last_map == 'downsample' and maps[3][1] == 32:
+            raise ValueError(f"the tokens of arch {arch!r} end at 1/32 already: use last_map='tokens'")
 
-        layout = self.arch.blocks()  # (channels, heads) of each block
-        dim = layout[-1][0]
-        first = 3 - len(self.arch.tapped())
-        self.taps = {block: index for index, block in enumerate(self.arch.tapped(), first)}  # block -> map
-        needed = [block + 1 for block, index in self.taps.items() if index in self.out_indices]
-        depth = len(layout) if 3 in self.out_indices else max(needed, default=0)
-
-        if self.arch.stem == 'hybrid':
-            stages = 2 if depth else max(self.out_indices) + 1
-            self.patch_embed = HybridStem(
-                self.arch.stem_depths[:stages],
-                self.arch.stem_dims[:stages],
-                layout[0][0] if depth else None,
-                in_channels,
-                with_cp,
-            )
+        # only what the wanted maps depend on
+        self.taps = {block: index for index, block in enumerate(self.arch.tapped(), 3 - len(self.arch.tapped()))}
+        needed = [block + 1 for block, index in self.taps.items() if index in out_indices]
+        depth = len(layout) if 3 in out_indices else max(needed, default=0)
+        dim = layout[0][0]
+        if self.arch.stem == 'conv':
+            self.patch_embed = ConvStem(16, dim, in_channels, norm_cfg)
         else:
-            self.patch_embed = ConvStem(16, layout[0][0], in_channels, norm_cfg)
-        self.pos_embed = PositionEncoding(layout[0][0], floor=pos_floor) if depth else None
+            stages = slice(2 if depth else max(out_indices) + 1)
+            dims, depths = self.arch.stem_dims[stages], self.arch.stem_depths[stages]
+            self.patch_embed = HybridStem(depths, dims, dim if depth else None, in_channels, with_cp)
+        self.pos_embed = PositionEncoding(dim, floor=pos_floor) if depth else None
         self.blocks = nn.ModuleList(
             FANBlock(
                 *layout[index],
@@ -127,30 +129,14 @@ class FAN(BaseModule):
             )
             for index, rate in enumerate(_drop_path_rates(drop_path_rate, drop_path_schedule, len(layout))[:depth])
         )
-        self.cls_attn_blocks = nn.ModuleList(PatchTokenBlock(dim) for _ in range(2 * (3 in self.out_indices)))
+        self.cls_attn_blocks = nn.ModuleList(PatchTokenBlock(maps[3][0]) for _ in range(2 if 3 in out_indices else 0))
         self.learnable_downsample = nn.Identity()
-        init_linear(self)
-
-        stride = 16 * 2 ** sum(wide != narrow for (narrow, _), (wide, _) in itertools.pairwise(layout))
         if last_map == 'downsample':
-            if stride == 32:
-                raise ValueError(f"the tokens of arch {arch!r} end at 1/32 with {dim} channels: use last_map='tokens'")
-            if 3 in self.out_indices:
-                self.learnable_downsample = nn.Conv2d(dim, last_channels, 3, stride=2, padding=1)
-            dim, stride = last_channels, 2 * stride
-        elif last_map != 'tokens':
-            raise ValueError(f"last_map must be 'tokens' or 'downsample', not {last_map!r}")
-        maps = [
-            *zip(self.arch.stem_dims or (), (4, 8)),
-            *((layout[block][0], 16) for block in self.taps),
-            (dim, stride),
-        ]
-        self.out_channels = tuple(maps[index][0] for index in self.out_indices)
-        self.out_strides = tuple(maps[index][1] for index in self.out_indices)
-
-        self.frozen_stages = frozen_stages
-        if not -1 <= frozen_stages <= len(layout):
-            raise ValueError(f'frozen_stages must be between -1 and {len(layout)}, not {frozen_stages}')
+            if 3 in out_indices:
+                self.learnable_downsample = nn.Conv2d(maps[3][0], last_channels, 3, stride=2, padding=1)
+            maps[3] = last_channels, 32
+        self.out_channels, self.out_strides = zip(*(maps[index] for index in out_indices))
+        init_linear(self)
         for module in self._frozen():
             module.requires_grad_(False)
 
@@ -178,6 +164,8 @@ class FAN(BaseModule):
 
     def trunk(self, image: Tensor) -> dict[int, Tensor]:
         """Maps (B, H', W', C) before the class-attention blocks, by their index; the tokens after all blocks are 3."""
+        if min(image.shape[-2:]) < 16:
+            raise ValueError(f'FAN needs images of at least 16x16 pixels, got {tuple(image.shape)}')
         maps = self.patch_embed(image)
         if not self.blocks:
             return dict(enumerate(maps))
@@ -195,8 +183,8 @@ class FAN(BaseModule):
     def attention_maps(self, image: Tensor, blocks: Sequence[int] | None = None) -> dict[int, Tensor]:
         """Attention matrices (B, h, N, N) of the token mixing in ``blocks`` (all by default), for studies.
 
-        Computed explicitly, block by block, beside the fused kernel of the forward pass: N is the number of tokens, so
-        ask for few blocks of large images.
+        Computed explicitly, beside the fused kernel of the forward pass: N is the number of tokens, so ask for few
+        blocks of large images. Call it in evaluation mode: it runs the blocks.
         """
         wanted = range(len(self.blocks)) if blocks is None else blocks
         x, maps = self.patch_embed(image)[-1], {}
@@ -220,8 +208,7 @@ class FAN(BaseModule):
     def _frozen(self) -> list[nn.Module]:
         if self.frozen_stages < 0:
             return []
-        frozen = [self.patch_embed, *([self.pos_embed] if self.blocks else []), *self.blocks[: self.frozen_stages]]
-        return frozen + [*self.cls_attn_blocks] * (self.frozen_stages == len(self.arch.blocks()))
+        return [self.patch_embed, *([self.pos_embed] if self.blocks else []), *self.blocks[: self.frozen_stages]]
 
 
 def init_linear(*networks: nn.Module) -> None:
@@ -232,12 +219,6 @@ def init_linear(*networks: nn.Module) -> None:
                 nn.init.trunc_normal_(module.weight, std=0.02)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-
-
-def _checked_indices(out_indices: Sequence[int]) -> tuple[int, ...]:
-    if not out_indices or any(index not in range(4) for index in out_indices):
-        raise ValueError(f'out_indices must be some of 0, 1, 2, 3, not {out_indices!r}')
-    return tuple(out_indices)
 
 
 def _drop_path_rates(rate: float, schedule: str, depth: int) -> list[float]:
