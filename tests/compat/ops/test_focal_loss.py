@@ -74,7 +74,9 @@ def test_alpha_is_a_float32(loss, target):
 
 @pytest.mark.parametrize('gamma', [0.0, 0.5, 2.0])
 def test_saturated_logits_stay_finite(loss, target, gamma):
-    logits = (200 * torch.sign(torch.randn(6, 3))).requires_grad_()
+    logits = torch.full((6, 3), -200.0)
+    logits[torch.arange(6), torch.tensor([0, 2, 1, 1, 0, 1])] = 200  # some right, some wrong
+    logits.requires_grad_()
     value = loss(logits, target, gamma, 0.25, None, 'sum')
     value.backward()
     assert value.isfinite()

@@ -114,6 +114,12 @@ def test_deform_roi_pool(with_offset, sampling_ratio):
     assert gradcheck(operator, *inputs)
 
 
+def test_inverted_boxes_have_no_points():
+    boxes = torch.tensor([[0.0, 9, 9, 2, 3], [0, 9, 2, 3, 7]])
+    offset = torch.zeros(2, 2, *SIZE)
+    assert torch.equal(deform_roi_pool(torch.ones(SHAPE), boxes, offset, SIZE), torch.zeros(2, 2, *SIZE))
+
+
 def test_border_align():
     input, pool_size = torch.randn(2, 8, 6, 8, dtype=DOUBLE), 3
     boxes = torch.rand(2, 5, 4, dtype=DOUBLE) * torch.tensor([6.0, 5, 6, 5]) - 1
