@@ -13,7 +13,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: the nearest known ones, or all where none is near."""
     known = sorted(known)
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    return f'did you mean {" or ".join(close)}?' if close else f'known: {", ".join(known)}'
+    if close:
+        return f'did you mean {" or ".join(close)}?'
+    return f'known: {", ".join(known[:30])}' + (' ...' if len(known) > 30 else '')
 
 
 def one_of(what: str, value: object, allowed: Iterable) -> None:

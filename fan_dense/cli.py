@@ -13,10 +13,13 @@ from collections.abc import Callable
 
 from mmengine.config import DictAction
 
+from fan_dense import checks
+
 DEBUG = 'FAN_DENSE_DEBUG'
 # mmengine wraps what a constructor raises: "class `FAN` in fan_dense/models/fan.py: the message"
 _REGISTRY_PREFIX = re.compile(r'^(class `\w+` in [\w/]+\.py: )+')
-_REGISTRY_HINT = re.compile(r'\. Please check whether the value of .*')
+_OURS = re.compile(r'^fan_dense(\.\w+)+: ')  # the type of an error, in the traceback of a worker
+_UNREGISTERED = re.compile(r'(\S+) is not in the (?:\w+::)?(\w+( \w+)*) registry.*')
 
 
 class Options(DictAction):
@@ -65,8 +68,9 @@ def one_line(error: BaseException) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ['']
     # an error in a worker of the data loader carries the worker's traceback; its last line is the error
     line = lines[-1] if 'DataLoader worker' in lines[0] else lines[0]
-    line = _REGISTRY_HINT.sub('', _REGISTRY_PREFIX.sub('', line))
-    if _is_ours(error):
+    line, ours = _OURS.subn('', line)
+    line = _UNREGISTERED.sub(_nearest_registered, _REGISTRY_PREFIX.sub('', line))
+    if ours or _is_ours(error):
         return line
     kind = '' if line.startswith(f'{type(error).__name__}:') else f'{type(error).__name__}: '
     return f'{kind}{line} (--traceback shows where)'
@@ -82,3 +86,15 @@ def _is_ours(error: BaseException) -> bool:
             return True
         error = error.__context__
     return False
+
+
+def _nearest_registered(unknown: re.Match) -> str:
+    """What to say of a ``type`` in a config that no OpenMMLab package has registered."""
+    import mmengine.registry
+
+    name, kind = unknown.group(1), unknown.group(2)
+    known = set()
+    for registry in vars(mmengine.registry).values():
+        if isinstance(registry, mmengine.registry.Registry) and registry.name == kind:
+            known.update(registry.module_dict, *(child.module_dict for child in registry.children.values()))
+    return f'unknown {kind} {name!r}; {checks.nearest(name, known)}'

@@ -3,6 +3,8 @@
 import inspect
 from pathlib import Path
 
+from mmengine.config import Config
+
 from fan_dense import checks
 from fan_dense.datasets.check import check_dataset, guard_loading
 
@@ -31,6 +33,17 @@ _CORRUPTION_VARIABLES = {
 }
 
 
+def find(path: str | Path) -> Path:
+    """``path``, if there is a file; else a FileNotFoundError names the nearest ones in that folder."""
+    path = Path(path)
+    if not path.is_file():
+        near = [other.name for other in path.parent.glob('*.py')] if path.parent.is_dir() else []
+        raise FileNotFoundError(
+            f'config file {path} does not exist' + (f'; {checks.nearest(path.name, near)}' if near else '')
+        )
+    return path
+
+
 def load(path: str | Path, options: dict | None = None):
     """The mmengine ``Config`` of a file with ``options`` (dotted key -> value) merged in.
 
@@ -42,13 +55,7 @@ def load(path: str | Path, options: dict | None = None):
         FileNotFoundError: there is no such file.
         ValueError: the file is not a config, or an option does not fit it.
     """
-    path = Path(path)
-    if not path.is_file():
-        near = sorted(path.parent.glob('*.py')) if path.parent.is_dir() else []
-        hint = f'; {checks.nearest(path.name, [p.name for p in near])}' if near else ''
-        raise FileNotFoundError(f'config file {path} does not exist{hint}')
-    from mmengine.config import Config
-
+    path = find(path)
     try:
         config = Config.fromfile(path)
     except SyntaxError as error:
@@ -87,17 +94,10 @@ def check_data(config, *loaders: str) -> None:
 
 def flatten(node, prefix: str = '') -> dict[str, object]:
     """Dotted key -> value of every leaf of nested dicts and lists: ``{'a.0.b': 1}`` of ``{'a': [{'b': 1}]}``."""
-    items = (
-        node.items()
-        if isinstance(node, dict)
-        else enumerate(node)
-        if isinstance(node, (list, tuple)) and node
-        else None
-    )
-    if items is None or (prefix and not node):
+    if not isinstance(node, (dict, list, tuple)) or (prefix and not node):
         return {prefix: node}
     leaves = {}
-    for key, value in items:
+    for key, value in node.items() if isinstance(node, dict) else enumerate(node):
         leaves |= flatten(value, f'{prefix}.{key}' if prefix else str(key))
     return leaves
 
@@ -118,6 +118,8 @@ def _check_key(config, key: str) -> None:
         else:
             known = list(node.keys()) if hasattr(node, 'keys') else []
             if part not in known:
+                if not seen and part in _read_keys():
+                    return
                 where = f'{seen} of the config' if seen else 'the config'
                 hint = checks.nearest(part, known) if known else 'it is a single value'
                 raise ValueError(
@@ -125,18 +127,19 @@ def _check_key(config, key: str) -> None:
                 )
             node = node[part]
         seen = f'{seen}.{part}' if seen else part
-    if '.' not in key and key not in _read_keys() and key not in _CORRUPTION_VARIABLES:
-        places = [k for k, value in flatten(config.to_dict()).items() if k != key and _came_from(k, value, key, node)]
+    root = key.partition('.')[0]
+    if root not in _read_keys() and key not in _CORRUPTION_VARIABLES:
+        places = [place for place, value in flatten(config.to_dict()).items() if _came_from(place, value, key, node)]
         raise ValueError(
-            f'--cfg-options {key}: this variable is used up while the config file is read, so that changing it has '
-            f'no effect; change what it went into' + (f': {", ".join(places)}' if places else '')
+            f'--cfg-options {key}: the variable {root!r} is used up while the config file is read, so that changing it '
+            'now has no effect; change what it went into' + (f': {", ".join(places)}' if places else '')
         )
 
 
-def _came_from(place: str, value, variable: str, old) -> bool:
-    """Whether a setting seems to have been made from a variable: it has its name, or contains its text."""
+def _came_from(place: str, value, key: str, old) -> bool:
+    """Whether a setting seems to have been made from the variable ``key``: it has its name, or contains its text."""
     contains = isinstance(old, str) and isinstance(value, str) and len(old) > 3 and old in value
-    return place.rpartition('.')[2] == variable or contains
+    return place != key and (place.endswith(f'.{key}') or contains)
 
 
 def _read_keys() -> set[str]:

@@ -7,8 +7,9 @@ from mmengine.runner import Runner
 
 # Pages of settings at every start, and what mmengine and mmseg warn of in their own code, whatever the config says.
 _FOR_THE_FILE = re.compile(
-    r'\s*(-+\s+System environment|Config:|Hooks will be executed|"FileClient" will be|"HardDiskBackend" is the|'
-    r'The prefix is not set in metric class|Loads checkpoint by local backend|`save_param_scheduler` is True)'
+    r'\s*(-+\s+System environment|Config:|Hooks will be executed|Exp name: |Distributed training is not used|'
+    r'"FileClient" will be|"HardDiskBackend" is the|The prefix is not set in metric class|'
+    r'Loads checkpoint by local backend|`save_param_scheduler` is True)'
 )
 
 

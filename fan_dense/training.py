@@ -1,11 +1,13 @@
 """Train a model from a config: mmengine's Runner, with the checks that keep two runs apart."""
 
 import json
+import logging
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mmengine.config import Config
+from mmengine.device import get_device
 from mmengine.dist import get_rank
 from mmengine.logging import print_log
 from mmengine.runner import Runner, find_latest_checkpoint
@@ -75,9 +77,12 @@ def train(
     cfg.launcher = launcher
     cfg.resume = resume
     if amp:
+        if get_device() == 'cpu':
+            raise ValueError('--amp needs a GPU, and there is none')
         cfg.optim_wrapper.type = 'AmpOptimWrapper'
         cfg.optim_wrapper.loss_scale = 'dynamic'
-    changed = check_folder(folder, cfg, resume=resume)
+    settings = _settings(cfg)
+    changed = check_folder(folder, settings, resume=resume)
     configuration.check_data(cfg, 'train_dataloader', 'val_dataloader')
 
     started = time.monotonic()
@@ -85,9 +90,10 @@ def train(
         cfg.val_evaluator = scores.exact(cfg.val_evaluator)
     runner = ConsoleRunner.from_cfg(cfg)
     if get_rank() == 0:
-        write_atomically(folder / RECORD, _record(cfg))
+        record = {'config': str(config), 'settings': settings}
+        write_atomically(folder / RECORD, json.dumps(record, indent=1) + '\n')
     for message in [*_resumed_with(changed), *zero_shot_warnings(cfg)]:
-        print_log(message, logger='current', level='WARNING')
+        print_log(message, logger='current', level=logging.WARNING)
     runner.train()
     result = TrainingResult(
         config=str(config),
@@ -103,7 +109,7 @@ def train(
     return result
 
 
-def check_folder(folder: Path, cfg: Config, *, resume: bool) -> list[str]:
+def check_folder(folder: Path, settings: dict[str, str], *, resume: bool) -> list[str]:
     """Refuse a folder that holds another run; give the settings that a resumed run changes.
 
     Raises:
@@ -116,7 +122,7 @@ def check_folder(folder: Path, cfg: Config, *, resume: bool) -> list[str]:
         if last is None or not Path(last).is_file():
             raise FileNotFoundError(f'nothing to resume: {folder} holds no checkpoint; start without --resume')
     elif checkpoints:
-        changed = _changed(folder, cfg)
+        changed = _changed(folder, settings)
         if changed is None:
             what = 'checkpoints of another run'
         elif changed:
@@ -127,7 +133,7 @@ def check_folder(folder: Path, cfg: Config, *, resume: bool) -> list[str]:
             f'{folder} holds {what}: --work-dir DIR starts a new one elsewhere'
             + (', --resume goes on from its last checkpoint' if not changed and changed is not None else '')
         )
-    return _changed(folder, cfg) or [] if resume else []
+    return _changed(folder, settings) or [] if resume else []
 
 
 def zero_shot_warnings(cfg: Config) -> list[str]:
@@ -145,22 +151,18 @@ def zero_shot_warnings(cfg: Config) -> list[str]:
     ]
 
 
-def _record(cfg: Config) -> str:
-    return json.dumps({'config': str(cfg.filename), 'settings': _settings(cfg)}, indent=1) + '\n'
-
-
 def _settings(cfg: Config) -> dict[str, str]:
     """What makes two runs different: the flattened config, but for where it writes and how it was started."""
     ignored = ('work_dir', 'resume', 'launcher', 'load_from', 'log_level')
     return {k: repr(v) for k, v in configuration.flatten(cfg.to_dict()).items() if k not in ignored}
 
 
-def _changed(folder: Path, cfg: Config) -> list[str] | None:
-    """The settings in which ``cfg`` differs from the run in ``folder``; None if that run left no record."""
+def _changed(folder: Path, settings: dict[str, str]) -> list[str] | None:
+    """The settings that differ from those of the run in ``folder``; None if that run left no record."""
     path = folder / RECORD
     if not path.is_file():
         return None
-    return configuration.differences(json.loads(path.read_text())['settings'], _settings(cfg))
+    return configuration.differences(json.loads(path.read_text())['settings'], settings)
 
 
 def _first(keys: list[str], count: int = 3) -> str:

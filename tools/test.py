@@ -1,6 +1,6 @@
 """Evaluate a detector or segmenter on the test data of its config, clean or under one corruption."""
 
-from fan_dense import cli
+from fan_dense import cli, configuration
 
 
 def parse() -> cli.Parser:
@@ -25,6 +25,7 @@ def parse() -> cli.Parser:
 
 
 def test(args) -> None:
+    configuration.find(args.config)  # before the libraries take their time to load
     from fan_dense.evaluation.condition import evaluate
 
     options = vars(args).copy()

@@ -1,6 +1,6 @@
 """Train a detector or segmenter from a config."""
 
-from fan_dense import cli
+from fan_dense import cli, configuration
 
 
 def parse() -> cli.Parser:
@@ -17,6 +17,7 @@ def parse() -> cli.Parser:
 
 
 def train(args) -> None:
+    configuration.find(args.config)  # before the libraries take their time to load
     from fan_dense.training import train
 
     options = vars(args).copy()

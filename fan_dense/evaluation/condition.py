@@ -185,6 +185,8 @@ def load_exactly(runner: Runner, checkpoint: Path, config: str) -> None:
     """Load ``checkpoint`` into the runner's model; a ValueError says how the two differ, if they do."""
     try:
         runner.load_checkpoint(str(checkpoint), strict=True)
+    except AttributeError as error:  # mmengine takes whatever it has read for a dict of weights
+        raise ValueError(f'checkpoint {checkpoint} holds no weights: {error}') from error
     except RuntimeError as error:
         if 'state dict' not in str(error):
             raise

@@ -28,7 +28,7 @@ model = dict(
         mask_head=dict(num_convs=1, in_channels=16, conv_out_channels=16, num_classes=2),
     ),
     train_cfg=dict(rpn_proposal=dict(max_per_img=50)),
-    test_cfg=dict(rpn=dict(max_per_img=50)),
+    test_cfg=dict(rpn=dict(max_per_img=50), rcnn=dict(max_per_img=5)),
 )
 data = dict(
     type='CocoDataset',

@@ -1,0 +1,57 @@
+import pytest
+
+from fan_dense.evaluation.guard import SilentlyClean, examine
+
+
+def record(key, clean='c', seen='s', corruption='fog', severity=3):
+    return dict(
+        key=key,
+        corruption=corruption,
+        severity=severity,
+        seed=0,
+        image_order='bgr',
+        clean=f'{clean}{key}',
+        seen=f'{seen}{key}',
+    )
+
+
+def records(*made):
+    return {f'/data/{one["key"]}': one for one in made}
+
+
+def test_corrupted_images_pass_and_unchanged_ones_are_named():
+    report = examine(records(record('a'), record('b', seen='c')), expected=2)
+    assert report.images == 2
+    assert report.unchanged == ('b',)
+
+
+def test_a_run_without_any_changed_pixel_fails():
+    with pytest.raises(SilentlyClean, match='fog changed no pixel in any of the 2 images'):
+        examine(records(record('a', seen='c'), record('b', seen='c')), expected=2)
+
+
+def test_a_clean_run_may_see_clean_pixels():
+    report = examine(records(record('a', seen='c', corruption=None, severity=None)), expected=1)
+    assert report.unchanged == ()
+
+
+def test_images_without_a_record_fail():
+    with pytest.raises(SilentlyClean, match='1 of 2 images carry a record'):
+        examine(records(record('a')), expected=2)
+    with pytest.raises(SilentlyClean, match="'corruption' be among the meta_keys"):
+        examine({}, expected=2)
+
+
+def test_a_mixture_fails():
+    with pytest.raises(SilentlyClean, match='corrupted differently'):
+        examine(records(record('a'), record('b', severity=2)), expected=2)
+    with pytest.raises(SilentlyClean, match='corrupted differently'):
+        examine(records(record('a'), record('b', corruption=None, severity=None)), expected=2)
+
+
+def test_the_digest_knows_pixels_and_names_but_not_the_order():
+    a, b = record('a'), record('b')
+    digest = examine(records(a, b), expected=2).digest
+    assert digest == examine(records(b, a), expected=2).digest
+    assert digest != examine(records(a, record('b', seen='x')), expected=2).digest
+    assert len(digest) == 32
