@@ -4,11 +4,13 @@ Shapes: input (N, C, H, W), weight (O, C / groups, kh, kw), offset (N, 2 G kh kw
 (N, G kh kw, H', W'), output (N, O, H', W'); G = ``deformable_group``.
 """
 
+import math
 from typing import NamedTuple
 
 import torch
 import torchvision  # noqa: F401 (registers torch.ops.torchvision)
 from torch import Tensor
+from torch.nn import functional
 
 from fan_dense.compat.ops.common import at_least_float32
 
@@ -130,6 +132,7 @@ def modulated_deform_conv_forward(
 ) -> None:
     """Fill ``output``. ``columns`` and ``ones`` are the work space of the compiled operator."""
     geometry = Geometry(stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w)
+    offset, mask = (_leading(tensor, output.shape[2:]) for tensor in (offset, mask))
     output.copy_(_forward(input, weight, offset, mask, bias if with_bias else None, geometry, group, deformable_group))
 
 
@@ -161,12 +164,31 @@ def modulated_deform_conv_backward(
 ) -> None:
     """Fill the five gradients, ``grad_bias`` only with a bias."""
     geometry = Geometry(stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w)
+    offset, mask = (_leading(tensor, grad_output.shape[2:]) for tensor in (offset, mask))
     grads = _backward(
         grad_output, input, weight, offset, mask, bias if with_bias else None, geometry, group, deformable_group
     )
     buffers = (grad_input, grad_weight, grad_offset, grad_mask, *([grad_bias] if with_bias else []))
     for buffer, grad in zip(buffers, grads, strict=False):
-        buffer.copy_(grad)
+        buffer.copy_(grad if grad.shape == buffer.shape else _followed_by_zeros(grad, buffer.shape))
+
+
+def _leading(tensor: Tensor, size: torch.Size) -> Tensor:
+    """As many numbers of each sample, in a row, as a tensor (N, C, *size) has, where there are more than those.
+
+    mmcv reads offset and mask so, whatever their height and width, and DyHead (hence GLIP) is made that way: it hands
+    those of one level of the pyramid to the next smaller one.
+    """
+    samples, channels, *given = tensor.shape
+    if math.prod(given) <= size.numel():
+        return tensor
+    return tensor.flatten(1)[:, : channels * size.numel()].view(samples, channels, *size)
+
+
+def _followed_by_zeros(grad: Tensor, shape: torch.Size) -> Tensor:
+    """The gradient of :func:`_leading`."""
+    grad = grad.flatten(1)
+    return functional.pad(grad, (0, shape[1:].numel() - grad.shape[1])).view(shape)
 
 
 def _forward(

@@ -192,3 +192,28 @@ def test_empty_batch():
     )
     assert torch.equal(grads[1], torch.zeros_like(weight))
     assert torch.equal(grads[2], torch.zeros_like(bias))
+
+
+def test_more_offsets_than_needed():
+    """mmcv takes the leading numbers of each sample, as if they were laid out for the output; DyHead depends on it."""
+    geometry = (1, 1, 1, 1, 2, (3, 3))
+    input, offset, weight, mask, bias = tensors(geometry)
+    size = out_size(input.shape[2:], geometry)
+    larger = [
+        torch.cat([t.flatten(1), torch.full((len(t), t.shape[1] * 16), 7.0, dtype=DOUBLE)], 1)
+        .view(len(t), t.shape[1], 4, -1)
+        .requires_grad_()
+        for t in (offset, mask)
+    ]
+    assert all(t.shape[2:] != size for t in larger)
+    output = modulated_deform_conv2d(input, larger[0], larger[1], weight, bias, *geometry[:5])
+    expected = formula(input, offset, weight, mask, bias, geometry)
+    torch.testing.assert_close(output, expected, rtol=0, atol=1e-12)
+
+    upstream = torch.randn_like(expected)
+    grads = torch.autograd.grad(output, larger, upstream)
+    fitting = [t.detach().requires_grad_() for t in (offset, mask)]
+    output = modulated_deform_conv2d(input, fitting[0], fitting[1], weight, bias, *geometry[:5])
+    for grad, leading in zip(grads, torch.autograd.grad(output, fitting, upstream)):
+        torch.testing.assert_close(grad.flatten(1)[:, : leading[0].numel()], leading.flatten(1), rtol=0, atol=0)
+        assert not grad.flatten(1)[:, leading[0].numel() :].any()
