@@ -132,7 +132,7 @@ def feathers(rng):
     return tinted(gray, (112, 123, 135), (44, 43, 42))
 
 
-def draw(args) -> None:
+def draw_frost(args) -> None:
     args.folder.mkdir(parents=True, exist_ok=True)
     for index, texture in enumerate((sheet, white, white, stars, feathers), start=1):
         picture = np.clip(texture(np.random.default_rng(index)), 0, 255).astype(np.uint8)
@@ -146,4 +146,4 @@ def parse() -> cli.Parser:
 
 
 if __name__ == '__main__':
-    raise SystemExit(cli.run(draw, parse()))
+    raise SystemExit(cli.run(draw_frost, parse()))

@@ -12,6 +12,6 @@
 
 from fan_dense.corruptions.engine import apply, corrupt, draw
 from fan_dense.corruptions.registry import SUBSETS, Corruption, names, register
-from fan_dense.corruptions.seeding import seed_for
+from fan_dense.corruptions.seeding import digest, seed_for
 
-__all__ = ['SUBSETS', 'Corruption', 'apply', 'corrupt', 'draw', 'names', 'register', 'seed_for']
+__all__ = ['SUBSETS', 'Corruption', 'apply', 'corrupt', 'digest', 'draw', 'names', 'register', 'seed_for']

@@ -1,4 +1,4 @@
-"""Random generators that depend on what is corrupted, and on nothing else."""
+"""What makes a corrupted image reproducible: generators that depend on nothing else, and digests of pixels."""
 
 import hashlib
 import json
@@ -29,3 +29,10 @@ def seed_for(seed: int, image_key: str | int, name: str, severity: int) -> np.ra
     identity = json.dumps([int(seed), key, name, int(severity)], ensure_ascii=True)
     digest = hashlib.blake2b(identity.encode(), digest_size=16, person=b'fan_dense').digest()
     return np.random.Generator(np.random.Philox(key=int.from_bytes(digest, 'little')))
+
+
+def digest(image: np.ndarray) -> str:
+    """Hex digest (128 bits) of an image's pixels, shape and type."""
+    state = hashlib.sha256(repr((image.shape, image.dtype.str)).encode())
+    state.update(np.ascontiguousarray(image))
+    return state.hexdigest()[:32]
