@@ -10,6 +10,7 @@ model = dict(roi_head=dict(bbox_head=dict(num_classes=3), mask_head=dict(num_cla
 # 900 iterations x batch 4 / 367 frames = 10 epochs
 train_dataloader = dict(batch_size=4, sampler=dict(type='InfiniteSampler'))
 iterations = 900
+optim_wrapper = dict(optimizer=dict(lr=3e-3))
 train_cfg = dict(max_iters=iterations, val_interval=300)
 param_scheduler = [
     dict(type='LinearLR', start_factor=0.01, by_epoch=False, begin=0, end=50),

@@ -7,9 +7,10 @@ _base_ = [
 ]
 
 model = dict(roi_head=dict(bbox_head=dict(num_classes=5), mask_head=dict(num_classes=5)))
-# 800 iterations x batch 4 / 1,600 scenes = 2 epochs
+# 600 iterations x batch 4 / 1,600 scenes = 1.5 epochs
 train_dataloader = dict(batch_size=4, sampler=dict(type='InfiniteSampler'))
-iterations = 800
+iterations = 600
+optim_wrapper = dict(optimizer=dict(lr=3e-3))
 train_cfg = dict(max_iters=iterations, val_interval=iterations)
 param_scheduler = [
     dict(type='LinearLR', start_factor=0.01, by_epoch=False, begin=0, end=50),

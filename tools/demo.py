@@ -1,4 +1,4 @@
-"""Train two small models on the embedded street scenes, evaluate them clean and corrupted, print and draw the result."""
+"""Train two small models on the embedded street scenes, test them clean and corrupted, print and draw the result."""
 
 from fan_dense import cli
 

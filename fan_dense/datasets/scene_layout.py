@@ -85,11 +85,11 @@ class House:
 
 # in the order of placing: the larger, the earlier
 KINDS = {
-    'truck': Kind(objects.truck, 0, 2, 8.0, 28.0),
-    'car': Kind(objects.car, 1, 4, 5.0, 26.0),
-    'bicycle': Kind(objects.bicycle, 0, 3, 4.5, 16.0),
-    'person': Kind(objects.person, 0, 4, 4.0, 17.0),
-    'traffic sign': Kind(objects.sign, 0, 3, 4.0, 14.0),
+    'truck': Kind(objects.truck, 0, 1, 8.0, 20.0),
+    'car': Kind(objects.car, 1, 3, 5.0, 17.0),
+    'bicycle': Kind(objects.bicycle, 0, 3, 4.5, 11.0),
+    'person': Kind(objects.person, 0, 3, 4.0, 11.0),
+    'traffic sign': Kind(objects.sign, 1, 3, 4.0, 10.0),
 }
 
 

@@ -15,10 +15,10 @@ from fan_dense.datasets.scenes import Scene, draw_scene
 
 # (index, split, size, seed) -> digest. They change only with the looks of the scenes, and then published figures do.
 DIGESTS = {
-    (0, 'train', (192, 256), 0): '26586180ea2b628b',
-    (7, 'val', (192, 256), 0): '3c4444cd2ef01321',
-    (12, 'val', (256, 512), 3): 'd4ac06b7aab881f0',
-    (3, 'other', (65, 97), 1): 'dcc2cc2f443d61da',
+    (0, 'train', (192, 256), 0): '05752841490ab472',
+    (7, 'val', (192, 256), 0): '8bff98321da57c6b',
+    (12, 'val', (256, 512), 3): 'd21db62260007acd',
+    (3, 'other', (65, 97), 1): '462a7b4b45b3b249',
 }
 
 
