@@ -12,8 +12,8 @@ $(STAMP): setup.py pyproject.toml $(wildcard requirements/*.txt)
 	$(BIN)/python -m pip install --upgrade-strategy only-if-needed -c requirements/constraints.txt -e '.[lite,tests]'
 	touch $(STAMP)
 
-demo: install
-	$(BIN)/python tools/demo.py
+demo: install  # waiting threads leave the cores to the data loader
+	OMP_WAIT_POLICY=passive $(BIN)/python tools/demo.py
 
 test: install lint
 	$(BIN)/python -m pytest

@@ -7,9 +7,9 @@ _base_ = [
 ]
 
 model = dict(roi_head=dict(bbox_head=dict(num_classes=5), mask_head=dict(num_classes=5)))
-# 600 iterations x batch 4 / 1,600 scenes = 1.5 epochs
+# 800 iterations x batch 4 / 1,600 scenes = 2 epochs
 train_dataloader = dict(batch_size=4, sampler=dict(type='InfiniteSampler'))
-iterations = 600
+iterations = 800
 optim_wrapper = dict(optimizer=dict(lr=3e-3))
 train_cfg = dict(max_iters=iterations, val_interval=iterations)
 param_scheduler = [

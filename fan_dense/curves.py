@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 
 NAME = 'curves.png'
+LOGS = '*/vis_data/scalars.json'  # mmengine's LocalVisBackend: one folder a run, named by its time
 # what mmengine logs beside losses and scores
 _NOT_DRAWN = ('lr', 'base_lr', 'time', 'data_time', 'grad_norm', 'iter', 'epoch', 'step', 'memory')
+_OVERALL = ('bbox_mAP', 'bbox_mAP_50', 'segm_mAP', 'segm_mAP_50', 'mIoU', 'aAcc', 'mAcc')
 _STYLES = ('-', '--', ':', '-.')  # so that curves differ in black and white too
 
 
@@ -16,6 +18,8 @@ def draw(work_dir: str | Path) -> Path:
         FileNotFoundError: no run was logged there.
     """
     work_dir = Path(work_dir)
+    if not logs(work_dir):
+        raise FileNotFoundError(f'{work_dir} holds no training log ({LOGS}); tools/train.py writes it')
     losses, scores = read(work_dir)
     from matplotlib.figure import Figure  # pyplot would choose a window system
 
@@ -31,13 +35,15 @@ def draw(work_dir: str | Path) -> Path:
     return path
 
 
+def logs(work_dir: Path) -> list[Path]:
+    """The logs of all runs in a folder, oldest first."""
+    return sorted(work_dir.glob(LOGS))
+
+
 def read(work_dir: Path) -> tuple[dict, dict]:
     """(losses, scores) of all runs in a folder: name -> {step: value}; a later run's value replaces an earlier's."""
-    logs = sorted(work_dir.glob('*/vis_data/scalars.json'))
-    if not logs:
-        raise FileNotFoundError(f'{work_dir} holds no training log (*/vis_data/scalars.json); tools/train.py writes it')
     losses, scores = {}, {}
-    for log in logs:
+    for log in logs(work_dir):
         for line in log.read_text().splitlines():
             row = json.loads(line)
             curves = losses if 'loss' in row else scores
@@ -48,13 +54,9 @@ def read(work_dir: Path) -> tuple[dict, dict]:
     return losses, _main(scores)
 
 
-def _main(scores: dict, most: int = 6) -> dict:
-    """The overall figures rather than those of every class, and not the precision at other thresholds."""
-    overall = {name: curve for name, curve in scores.items() if name.rpartition('/')[2] in _OVERALL}
-    return dict(list((overall or scores).items())[:most])
-
-
-_OVERALL = ('bbox_mAP', 'bbox_mAP_50', 'segm_mAP', 'segm_mAP_50', 'mIoU', 'aAcc', 'mAcc')
+def _main(scores: dict) -> dict:
+    """The overall figures rather than those of every class; all of them if no overall one is known."""
+    return {name: curve for name, curve in scores.items() if name.rpartition('/')[2] in _OVERALL} or scores
 
 
 def _panel(axes, curves: dict, title: str, marker: str | None) -> None:
@@ -72,4 +74,5 @@ def _panel(axes, curves: dict, title: str, marker: str | None) -> None:
     axes.set_title(title)
     axes.set_xlabel('step')
     axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
+    if curves:
+        axes.legend(fontsize=8)

@@ -1,5 +1,6 @@
 """What ``make demo`` does: train two small models on the embedded street scenes, evaluate them clean and corrupted.
 
+The detector's backbone starts from the segmenter's, as it would from a classifier's where there is one.
 Whatever is finished is kept: an interrupted demo goes on where it stopped, a finished one only prints its result again.
 """
 
@@ -17,8 +18,8 @@ from fan_dense.files import write_atomically
 from fan_dense.training import train
 
 ROOT = Path(__file__).resolve().parent.parent
-CONFIGS = {'maskrcnn': 'fan_maskrcnn_scenes.py', 'segformer': 'fan_segformer_scenes.py'}
-METRICS = {'maskrcnn': ('bbox_mAP', 'segm_mAP'), 'segformer': ('mIoU',)}
+CONFIGS = {'segformer': 'fan_segformer_scenes.py', 'maskrcnn': 'fan_maskrcnn_scenes.py'}  # in this order
+METRICS = {'segformer': ('mIoU',), 'maskrcnn': ('bbox_mAP', 'segm_mAP')}
 CONDITIONS = (
     Condition(),
     Condition(corruption='fog', severity=3),
@@ -66,7 +67,8 @@ def demo(*, work_dir: str | Path = 'work_dirs/demo', cfg_options: dict | None = 
     scores, pictures = {}, {}
     for model, name in CONFIGS.items():
         config, folder = ROOT / 'configs' / name, work_dir / model
-        checkpoint = _trained(config, folder, cfg_options)
+        start = {'+model.backbone.init_cfg': _backbone_of(checkpoint)} if model == 'maskrcnn' else {}
+        checkpoint = _trained(config, folder, {**(cfg_options or {}), **start})
         scores[model] = _scores(config, folder, checkpoint, METRICS[model], cfg_options)
         pictures[model] = _pictures(config, folder, checkpoint, cfg_options)
     summary, picture = work_dir / 'summary.json', work_dir / 'predictions.png'
@@ -81,7 +83,11 @@ def demo(*, work_dir: str | Path = 'work_dirs/demo', cfg_options: dict | None = 
     )
 
 
-def _trained(config: Path, folder: Path, cfg_options: dict | None) -> Path:
+def _backbone_of(checkpoint: Path) -> dict:
+    return dict(type='Pretrained', checkpoint=str(checkpoint), prefix='backbone.')
+
+
+def _trained(config: Path, folder: Path, cfg_options: dict) -> Path:
     """The final checkpoint in ``folder``, trained as far as that is still needed."""
     finished = folder / 'result.json'
     if not finished.exists():

@@ -12,7 +12,7 @@ from mmengine.dist import get_rank
 from mmengine.logging import print_log
 from mmengine.runner import Runner, find_latest_checkpoint
 
-from fan_dense import configuration
+from fan_dense import configuration, curves
 from fan_dense.console import ConsoleRunner
 from fan_dense.corruptions import names
 from fan_dense.evaluation import scores
@@ -106,6 +106,8 @@ def train(
     )
     if runner.rank == 0:
         write_atomically(folder / 'result.json', result.to_json())
+        if curves.logs(folder):
+            curves.draw(folder)
     return result
 
 

@@ -28,7 +28,7 @@ val_dataloader = dict(
     num_workers=1,
     persistent_workers=True,
     sampler=dict(type='DefaultSampler', shuffle=False),
-    dataset=dict(type='StreetScenes', length=200, split='val', test_mode=True, pipeline=test_pipeline),
+    dataset=dict(type='StreetScenes', length=100, split='val', test_mode=True, pipeline=test_pipeline),
 )
 test_dataloader = val_dataloader
 val_evaluator = dict(type='CocoMetric', metric=['bbox', 'segm'])

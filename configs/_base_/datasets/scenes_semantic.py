@@ -24,7 +24,7 @@ val_dataloader = dict(
     num_workers=1,
     persistent_workers=True,
     sampler=dict(type='DefaultSampler', shuffle=False),
-    dataset=dict(type='StreetScenesSemantic', length=200, split='val', test_mode=True, pipeline=test_pipeline),
+    dataset=dict(type='StreetScenesSemantic', length=100, split='val', test_mode=True, pipeline=test_pipeline),
 )
 test_dataloader = val_dataloader
 val_evaluator = dict(type='IoUMetric', iou_metrics=['mIoU'])
