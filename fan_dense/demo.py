@@ -64,13 +64,14 @@ class DemoResult:
 def demo(*, work_dir: str | Path = 'work_dirs/demo', cfg_options: dict | None = None) -> DemoResult:
     """Train, evaluate and draw; see the module. ``cfg_options`` (dotted key -> value) change both configs."""
     work_dir = Path(work_dir)
-    scores, pictures = {}, {}
+    scores, pictures, start = {}, {}, {}
     for model, name in CONFIGS.items():
         config, folder = ROOT / 'configs' / name, work_dir / model
-        start = {'+model.backbone.init_cfg': _backbone_of(checkpoint)} if model == 'maskrcnn' else {}
         checkpoint = _trained(config, folder, {**(cfg_options or {}), **start})
         scores[model] = _scores(config, folder, checkpoint, METRICS[model], cfg_options)
         pictures[model] = _pictures(config, folder, checkpoint, cfg_options)
+        weights = dict(type='Pretrained', checkpoint=str(checkpoint), prefix='backbone.')
+        start = {'+model.backbone.init_cfg': weights}
     summary, picture = work_dir / 'summary.json', work_dir / 'predictions.png'
     write_atomically(summary, json.dumps(scores, indent=2) + '\n')
     if not picture.exists():
@@ -81,10 +82,6 @@ def demo(*, work_dir: str | Path = 'work_dirs/demo', cfg_options: dict | None = 
         picture=picture,
         curves={model: work_dir / model / curves.NAME for model in CONFIGS},
     )
-
-
-def _backbone_of(checkpoint: Path) -> dict:
-    return dict(type='Pretrained', checkpoint=str(checkpoint), prefix='backbone.')
 
 
 def _trained(config: Path, folder: Path, cfg_options: dict) -> Path:
