@@ -1,0 +1,62 @@
+"""What our backbones have in common: a choice of maps, frozen stages, norms that stay in evaluation mode."""
+
+from collections.abc import Sequence
+
+from mmengine.model import BaseModule
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+
+class Backbone(BaseModule):
+    """Base of a backbone that is frozen from its stem on. A subclass has a method :meth:`frozen`.
+
+    Args:
+        out_indices: The maps to give, some of 0 to ``num_maps`` - 1.
+        num_maps: Maps that the network has.
+        frozen_stages: -1 for nothing, 0 for the stem, n for the first n stages as well, up to ``num_stages``.
+        num_stages: Stages that the network has.
+        norm_eval: Keep BatchNorm layers in evaluation mode while training.
+        init_cfg: As in mmengine.
+
+    Raises:
+        ValueError: for a map or stage that there is not.
+    """
+
+    def __init__(
+        self,
+        out_indices: Sequence[int],
+        num_maps: int,
+        frozen_stages: int,
+        num_stages: int,
+        norm_eval: bool,
+        init_cfg: dict | list | None,
+    ):
+        super().__init__(init_cfg)
+        if not out_indices or any(index not in range(num_maps) for index in out_indices):
+            raise ValueError(f'out_indices must be some of {", ".join(map(str, range(num_maps)))}, not {out_indices!r}')
+        if frozen_stages not in range(-1, num_stages + 1):
+            raise ValueError(f'frozen_stages must be between -1 and {num_stages}, not {frozen_stages!r}')
+        self.out_indices = tuple(out_indices)
+        self.frozen_stages = frozen_stages
+        self.norm_eval = norm_eval
+
+    def frozen(self) -> list[nn.Module]:
+        """The modules that ``frozen_stages`` names, if it is not negative."""
+        raise NotImplementedError
+
+    def freeze(self) -> None:
+        """Switch gradients off in what is frozen. To be called at the end of the constructor."""
+        if self.frozen_stages >= 0:
+            for module in self.frozen():
+                module.requires_grad_(False)
+
+    def train(self, mode: bool = True) -> 'Backbone':
+        super().train(mode)
+        if self.frozen_stages >= 0:
+            for module in self.frozen():
+                module.eval()
+        if self.norm_eval:
+            for module in self.modules():
+                if isinstance(module, _BatchNorm):
+                    module.eval()
+        return self
