@@ -2,6 +2,8 @@
 
 from .classifier import FANClassifier
 from .fan import FAN
+from .fan_swin import FANSwin, FANSwinClassifier
 from .pyramid import SimpleFeaturePyramid
+from .san import SAN, SANClassifier
 
-__all__ = ['FAN', 'FANClassifier', 'SimpleFeaturePyramid']
+__all__ = ['FAN', 'SAN', 'FANClassifier', 'FANSwin', 'FANSwinClassifier', 'SANClassifier', 'SimpleFeaturePyramid']
