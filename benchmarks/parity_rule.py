@@ -61,7 +61,7 @@ def difference(got: Tensor, stored: Mapping[str, np.ndarray], name: str) -> floa
 
     Class-attention blocks of dense networks have no class token: its place in the stored tensor is passed over.
     """
-    shape, step = tuple(stored[f'{name}__shape']), int(stored[f'{name}__k'])
+    shape, step = tuple(stored[f'{name}__shape'].tolist()), int(stored[f'{name}__k'])
     expected = torch.from_numpy(stored[name]).double().flatten()
     index = torch.arange(math.prod(shape))[::step]
     got = got.detach().double()
