@@ -113,8 +113,8 @@ def _pictures(config, folder, checkpoint, cfg_options) -> list[Path]:
     if not all(list(place.rglob('*.png')) for place in shown.values()):
         drawn_only = {'+test_dataloader.dataset.indices': list(DRAWN), 'test_dataloader.batch_size': 1}
         subject = _subject(config, folder, checkpoint, {**(cfg_options or {}), **drawn_only})
-        for condition, place in shown.items():
-            evaluation.run(subject, condition, show_dir=place)
+        for condition in CONDITIONS:
+            evaluation.run(subject, condition, show_dir=folder / 'shown')
     return [sorted(place.rglob('*.png'))[0] for place in shown.values()]
 
 

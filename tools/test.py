@@ -10,7 +10,7 @@ def parse() -> cli.Parser:
     parser.add_argument(
         '--corruption', help="name of a corruption, or 'clean'; default: as the config says, else clean"
     )
-    parser.add_argument('--severity', type=int, help='1 to 5')
+    parser.add_argument('--severity', type=int, help='1 to 5; default 3')
     parser.add_argument('--seed', type=int, help='of the corruption')
     parser.add_argument('--image-order', choices=('bgr', 'rgb'), help='channel order in which the corruption sees it')
     parser.add_argument('--show-dir', help='folder for pictures of predictions beside the ground truth')

@@ -40,6 +40,8 @@ _PACKAGES = (
     'opencv-python',
 )
 
+DEFAULT_SEVERITY = 3
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -75,11 +77,11 @@ def evaluate(
         checkpoint: weights of its model, as training saves them.
         corruption: name of a corruption, or 'clean'. This and the next three default to what the ``Corrupt`` step
             of the config's test pipeline says, if it has one, else to clean.
-        severity: 1 to 5.
+        severity: 1 to 5; 3 where neither this nor the config says.
         seed: of the corruption, default 0.
         image_order: 'bgr' (default) or 'rgb', the channel order in which the corruption sees the image.
         work_dir: default ``work_dirs/CONFIG``. Logs and results go to its folder ``test``.
-        show_dir: draw every prediction beside the ground truth, into this folder.
+        show_dir: draw every prediction beside the ground truth, into a folder CONDITION of this one.
         out: the JSON file; default ``WORK_DIR/test/CHECKPOINT/CONDITION.json``.
         overwrite: replace that file if it exists.
         cfg_options: dotted key -> value, merged into the config; see :func:`fan_dense.configuration.load`.
@@ -113,9 +115,10 @@ def requested(cfg, corruption=None, severity=None, seed=None, image_order=None) 
     """The condition that the config's own ``Corrupt`` step states, with what the caller says instead."""
     steps = list(configuration.steps(cfg.test_dataloader, 'Corrupt'))
     stated = steps[0] if steps and corruption != 'clean' else {}
+    named = corruption not in (None, 'clean')
     chosen = {
-        'corruption': stated.get('corruption') if corruption in (None, 'clean') else corruption,
-        'severity': stated.get('severity') if severity is None else severity,
+        'corruption': stated.get('corruption') if not named else corruption,
+        'severity': stated.get('severity', DEFAULT_SEVERITY if named else None) if severity is None else severity,
         'seed': stated.get('seed', 0) if seed is None else seed,
         'image_order': stated.get('image_order', 'bgr') if image_order is None else image_order,
     }
@@ -151,7 +154,7 @@ def run(subject: Subject, condition: Condition, *, show_dir: str | Path | None =
     runner, cfg = subject.runner, subject.config
     started = time.monotonic()
     pipeline.set_condition(subject.dataset, condition)
-    drawing = [DrawPredictions(show_dir, condition, subject.dataset)] if show_dir else []
+    drawing = [DrawPredictions(Path(show_dir, condition.file_stem), condition, subject.dataset)] if show_dir else []
     with _quiet():
         loop = LOOPS.build(
             {'type': 'TestLoop', **cfg.get('test_cfg', {})},

@@ -39,9 +39,10 @@ def test_a_condition_from_the_command_line_to_the_file(kind, data, trained, comm
     assert {'torch', 'mmengine', 'numpy'} <= set(result['versions'])
     assert out.splitlines()[0] == 'fog 3, seed 7, rgb'
     # one picture an image: two enlarged panels under two strips of text
-    pictures = sorted(path.relative_to('pictures').as_posix() for path in Path('pictures').rglob('*.png'))
+    folder = Path('pictures/fog-3-seed7-rgb')
+    pictures = sorted(path.relative_to(folder).as_posix() for path in Path('pictures').rglob('*.png'))
     assert pictures == ['a/0.png', 'a/1.png', 'a/2.png', 'b/0.png', 'b/1.png', 'b/2.png']
-    assert cv2.imread('pictures/a/0.png').shape[1] == 2 * 5 * 112 + 4
+    assert cv2.imread(str(folder / 'a/0.png')).shape[1] == 2 * 5 * 112 + 4
 
     code, out, err = command('test', *arguments, *fog)
     assert code == 2
@@ -104,6 +105,7 @@ def test_the_config_states_the_condition_and_the_caller_changes_it(data):
 
     config = Config.fromfile(data / 'segmentation.py')
     assert condition.requested(config) == Condition()
+    assert condition.requested(config, 'fog') == Condition(corruption='fog', severity=3)
     step = dict(type='Corrupt', corruption='snow', severity=2, seed=3, image_order='rgb')
     config.test_dataloader.dataset.pipeline.insert(1, step)
     stated = Condition(corruption='snow', severity=2, seed=3, image_order='rgb')
