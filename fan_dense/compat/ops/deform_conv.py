@@ -240,7 +240,10 @@ def _complete(input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor | None
     """The tensors in one dtype, with the fillers that torchvision wants in the place of a missing mask or bias."""
     mask = input.new_zeros(len(input), 1) if mask is None else mask
     bias = input.new_zeros(len(weight)) if bias is None else bias
-    return at_least_float32(input, weight, offset, mask, bias)
+    input, weight, offset, mask, bias = at_least_float32(input, weight, offset, mask, bias)
+    # what is far outside the input counts 0; given nan, torchvision reads memory that is not its own
+    offset = offset.nan_to_num(nan=-1e6, posinf=1e6, neginf=-1e6)
+    return [input, weight, offset, mask, bias]
 
 
 def _just_outside(offset: Tensor, kernel: tuple[int, int], geometry: Geometry) -> Tensor:

@@ -31,6 +31,7 @@ def roi_align_forward(
 ) -> None:
     """Fill ``output``, and for the maximum ``argmax_y`` and ``argmax_x``."""
     input, rois = at_least_float32(input, rois)
+    rois = _numbers(rois)
     arguments = (input, rois, float32(spatial_scale), aligned_height, aligned_width, sampling_ratio, aligned)
     if pool_mode == AVERAGE:
         output.copy_(torch.ops.torchvision.roi_align(*arguments))
@@ -54,6 +55,7 @@ def roi_align_backward(
 ) -> None:
     """Fill ``grad_input``, which comes as zeros."""
     grad_output, rois = at_least_float32(grad_output, rois)
+    rois = _numbers(rois)
     if pool_mode == AVERAGE:
         shape = (aligned_height, aligned_width, *grad_input.shape)
         grad = torch.ops.torchvision._roi_align_backward(
@@ -62,6 +64,16 @@ def roi_align_backward(
         grad_input.copy_(grad)
     else:
         scatter_taps(grad_input, grad_output, rois[:, 0].long(), *at_least_float32(argmax_y, argmax_x))
+
+
+def _numbers(rois: Tensor) -> Tensor:
+    """The boxes (R, 5), those with a coordinate of nan or infinity, as of a diverged training, far outside the image.
+
+    There they pool 0. Given nan, the compiled operators of mmcv and torchvision read memory that is not theirs.
+    """
+    outside = torch.full_like(rois, -1e6)
+    outside[:, 0] = rois[:, 0].nan_to_num(0)
+    return rois.where(rois.isfinite().all(1, keepdim=True), outside)
 
 
 class Line(NamedTuple):

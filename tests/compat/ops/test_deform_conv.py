@@ -217,3 +217,23 @@ def test_more_offsets_than_needed():
     for grad, leading in zip(grads, torch.autograd.grad(output, fitting, upstream)):
         torch.testing.assert_close(grad.flatten(1)[:, : leading[0].numel()], leading.flatten(1), rtol=0, atol=0)
         assert not grad.flatten(1)[:, leading[0].numel() :].any()
+
+
+@pytest.mark.parametrize('value', [float('nan'), float('inf'), -float('inf'), 1e30])
+@pytest.mark.parametrize('modulated', [True, False])
+def test_offsets_that_lead_nowhere(modulated, value):
+    """As of a diverged training. The samples count 0, as in mmcv, and nothing outside the map is read."""
+    input, offset, weight, mask, _ = tensors(GEOMETRIES[0])
+    offset[0, 4], offset[1, 7] = value, value  # y of the third sample, x of the fourth
+    far = torch.where(offset.abs() < 1e4, offset, 1e4).requires_grad_()
+    offset.requires_grad_()
+
+    def operator(offset):
+        if modulated:
+            return modulated_deform_conv2d(input, offset, mask, weight, None, 1, 1)
+        return deform_conv2d(input, offset, weight, 1, 1)
+
+    expected = formula(input, far.detach(), weight, mask if modulated else None, None, GEOMETRIES[0])
+    torch.testing.assert_close(operator(offset), expected, rtol=0, atol=1e-12)
+    [grad] = torch.autograd.grad(operator(offset).square().sum(), offset)
+    torch.testing.assert_close(grad, torch.autograd.grad(operator(far).square().sum(), far)[0], rtol=0, atol=1e-9)

@@ -127,3 +127,22 @@ def test_scale_is_a_float32():
     rounded = float(torch.tensor(0.1, dtype=torch.float32))
     expected = formula(input, rois, rounded, 2, True, mean)
     torch.testing.assert_close(roi_align(input, rois, SIZE, 0.1, 2, 'avg', True), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize('mode', ['avg', 'max'])
+@pytest.mark.parametrize('aligned', [True, False])
+@pytest.mark.parametrize('sampling_ratio', [0, 2])
+@pytest.mark.parametrize('value', [float('nan'), float('inf'), -float('inf')])
+def test_boxes_that_are_none(mode, aligned, sampling_ratio, value):
+    """As of a diverged training. They pool 0, nothing outside the map is read, and the others are as they were."""
+    input = torch.randn(2, 3, 12, 16, dtype=torch.float64, requires_grad=True)
+    rois = ROIS.repeat(5, 1)
+    broken = torch.arange(1, 5)
+    rois[broken, broken] = value
+    output = roi_align(input, rois, SIZE, 0.5, sampling_ratio, mode, aligned)
+    assert not output[broken].any()
+    whole = rois.isfinite().all(1)
+    expected = roi_align(input, rois[whole], SIZE, 0.5, sampling_ratio, mode, aligned)
+    torch.testing.assert_close(output[whole], expected, rtol=0, atol=0)
+    grads = [torch.autograd.grad(pooled.square().sum(), input)[0] for pooled in (output, expected)]
+    torch.testing.assert_close(*grads, rtol=0, atol=1e-12)
