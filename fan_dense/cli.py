@@ -47,7 +47,7 @@ def run(command: Callable[[argparse.Namespace], None], parser: argparse.Argument
     """Parse the command line, run ``command`` on it, and return the exit code: 0, 2 (error) or 130 (interrupted)."""
     args = parser.parse_args(argv)
     # what the libraries have to say about their own code
-    warnings.filterwarnings('ignore', category=UserWarning, module=r'mm(engine|cv|det|seg)\.')
+    warnings.filterwarnings('ignore', module=r'mm(engine|cv|det|seg)\.')
     try:
         command(args)
     except KeyboardInterrupt:

@@ -13,10 +13,10 @@ from mmengine.logging import print_log
 from mmengine.runner import Runner, find_latest_checkpoint
 
 from fan_dense import configuration, curves
-from fan_dense.console import ConsoleRunner
 from fan_dense.corruptions import names
 from fan_dense.evaluation import scores
 from fan_dense.files import write_atomically
+from fan_dense.runner import ConsoleRunner
 
 RECORD = 'run.json'
 

@@ -26,12 +26,15 @@ def parse() -> cli.Parser:
 
 def test(args) -> None:
     configuration.find(args.config)  # before the libraries take their time to load
+    from mmengine.dist import is_main_process
+
     from fan_dense.evaluation.condition import evaluate
 
     options = vars(args).copy()
     options.pop('traceback')
     result = evaluate(**options)
-    print(result.summary())
+    if is_main_process():
+        print(result.summary())
 
 
 if __name__ == '__main__':

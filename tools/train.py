@@ -18,12 +18,15 @@ def parse() -> cli.Parser:
 
 def train(args) -> None:
     configuration.find(args.config)  # before the libraries take their time to load
+    from mmengine.dist import is_main_process
+
     from fan_dense.training import train
 
     options = vars(args).copy()
     options.pop('traceback')
     result = train(**options)
-    print(f'{result.iterations} iterations in {result.seconds:.0f} s; last checkpoint {result.checkpoint}')
+    if is_main_process():
+        print(f'{result.iterations} iterations in {result.seconds:.0f} s; last checkpoint {result.checkpoint}')
 
 
 if __name__ == '__main__':

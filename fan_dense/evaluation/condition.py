@@ -18,7 +18,7 @@ from mmengine.registry import DATASETS, LOOPS, init_default_scope
 from mmengine.runner import Runner
 
 from fan_dense import configuration
-from fan_dense.console import QuietRunner
+from fan_dense.runner import QuietRunner
 from fan_dense.evaluation import pipeline, scores
 from fan_dense.evaluation.drawing import DrawPredictions
 from fan_dense.evaluation.guard import PixelGuard

@@ -1,11 +1,14 @@
-"""mmengine's Runner with a console for people; the log file keeps everything."""
+"""mmengine's Runner with a console for people, and ranks that do without a GPU."""
 
 import logging
 import re
 
+import torch
+from mmengine.device import get_device
+from mmengine.model import revert_sync_batchnorm
 from mmengine.runner import Runner
 
-# Pages of settings at every start, and what mmengine and mmseg warn of in their own code, whatever the config says.
+# Pages of settings at every start, and what the libraries say of their own code, whatever the config.
 _FOR_THE_FILE = re.compile(
     r'\s*(-+\s+System environment|Config:|Hooks will be executed|Exp name: |Distributed training is not used|'
     r'"FileClient" will be|"HardDiskBackend" is the|The prefix is not set in metric class|'
@@ -30,9 +33,17 @@ class ConsoleFilter(logging.Filter):
 
 
 class ConsoleRunner(Runner):
-    """A Runner whose console passes :class:`ConsoleFilter`, from ``console_level`` on."""
+    """A Runner whose console passes :class:`ConsoleFilter`, from ``console_level`` on; its log file keeps everything.
+
+    With ``launcher='pytorch'`` and no GPU its ranks talk through gloo; mmengine would ask for a GPU.
+    """
 
     console_level = logging.INFO
+
+    def setup_env(self, env_cfg: dict) -> None:
+        if self.launcher == 'pytorch' and get_device() == 'cpu' and not torch.distributed.is_initialized():
+            torch.distributed.init_process_group('gloo')
+        super().setup_env(env_cfg)
 
     def build_logger(self, *args, **kwargs):
         logger = super().build_logger(*args, **kwargs)
@@ -41,6 +52,14 @@ class ConsoleRunner(Runner):
                 handler.setLevel(max(handler.level, self.console_level))
                 handler.addFilter(ConsoleFilter())
         return logger
+
+    def wrap_model(self, model_wrapper_cfg: dict | None, model):
+        if self.distributed and get_device() == 'cpu':
+            model = revert_sync_batchnorm(model)  # SyncBN works on GPUs only
+            unused = self.cfg.get('find_unused_parameters', False)
+            plain = dict(broadcast_buffers=False, find_unused_parameters=unused, device_ids=None)
+            model_wrapper_cfg = {**plain, **(model_wrapper_cfg or {})}
+        return super().wrap_model(model_wrapper_cfg, model)
 
 
 class QuietRunner(ConsoleRunner):
