@@ -1,11 +1,11 @@
-"""The published FAN-ViT and FAN-Hybrid networks as rows of a table, and how a config names one."""
+"""The published FAN-ViT and FAN-Hybrid networks as rows of a table."""
 
 import dataclasses
-import difflib
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from .layers.channel import CHANNEL_PROCESSING
+from .table import nearest_first, read_arch
 
 HYBRID = dict(stem='hybrid', stem_dims=(128, 256))
 # Rows differ from :class:`FANArch`'s defaults. FAN-ViT reads blocks 4, 7, 11 of 12, as published for small; base and
@@ -59,6 +59,27 @@ class FANArch:
     channel_heads: int | None = None
     taps: tuple[int, ...] | None = None
 
+    def __post_init__(self):
+        if len({len(_tuple(value)) for value in (self.embed_dims, self.depth, self.num_heads)}) > 1:
+            raise ValueError(f'FAN arch: embed_dims, depth and num_heads must be equally long: {self}')
+        if self.stem not in ('conv', 'hybrid'):
+            raise ValueError(f"FAN arch: stem must be 'conv' or 'hybrid', not {self.stem!r}")
+        if self.channel not in CHANNEL_PROCESSING:
+            known = ', '.join(nearest_first(self.channel, CHANNEL_PROCESSING))
+            raise ValueError(f'FAN arch: unknown channel processing {self.channel!r}; known: {known}')
+        for key in ('stem_depths', 'stem_dims'):
+            value = getattr(self, key)
+            if (value is None) if self.stem == 'conv' else (value is not None and len(value) == 2):
+                continue
+            raise ValueError(f"FAN arch: {key} must be two numbers for stem='hybrid' and absent otherwise, not {value}")
+        for dim, heads in set(self.blocks()):
+            for count in (heads, self.channel_heads or heads):
+                if dim % count:
+                    raise ValueError(f'FAN arch: {count} heads do not divide {dim} channels')
+        taps, depth, count = self.tapped(), len(self.blocks()), 1 if self.stem == 'hybrid' else 3
+        if len(taps) != count or list(taps) != sorted(set(taps)) or not 0 <= taps[0] <= taps[-1] < depth:
+            raise ValueError(f'FAN arch: taps must be {count} increasing block indices below {depth}, not {taps}')
+
     def blocks(self) -> list[tuple[int, int]]:
         """(channels, heads) of each block."""
         sections = zip(*(_tuple(value) for value in (self.embed_dims, self.num_heads, self.depth)), strict=True)
@@ -80,51 +101,12 @@ class FANArch:
 
 
 def resolve_arch(arch: str | Mapping, **changes) -> FANArch:
-    """The architecture of that name, or with those keys (see :class:`FANArch`), with ``changes`` made to it.
+    """The architecture of that name, or with those keys, with ``changes`` made to it.
 
     Raises:
         ValueError: for an unknown name or key, with the known ones, nearest first, or values that do not fit.
     """
-    if isinstance(arch, str) and arch not in ARCHS:
-        raise ValueError(f'unknown FAN arch {arch!r}; known: {", ".join(nearest_first(arch, ARCHS))}')
-    row = {**(ARCHS[arch] if isinstance(arch, str) else arch), **changes}
-    keys = [field.name for field in dataclasses.fields(FANArch)]
-    for key in row:
-        if key not in keys:
-            raise ValueError(f'unknown key {key!r} in FAN arch; known: {", ".join(nearest_first(key, keys))}')
-    missing = [key for key in keys[:3] if key not in row]
-    if missing:
-        raise ValueError(f'FAN arch lacks {", ".join(missing)}: {dict(row)}')
-    row = FANArch(**{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()})
-    _check(row)
-    return row
-
-
-def nearest_first(name: str, known: Iterable[str]) -> list[str]:
-    """``known`` sorted by likeness to ``name``."""
-    return sorted(known, key=lambda other: -difflib.SequenceMatcher(None, str(name), other).ratio())
-
-
-def _check(arch: FANArch) -> None:
-    if len({len(_tuple(value)) for value in (arch.embed_dims, arch.depth, arch.num_heads)}) > 1:
-        raise ValueError(f'FAN arch: embed_dims, depth and num_heads must be equally long: {arch}')
-    if arch.stem not in ('conv', 'hybrid'):
-        raise ValueError(f"FAN arch: stem must be 'conv' or 'hybrid', not {arch.stem!r}")
-    if arch.channel not in CHANNEL_PROCESSING:
-        known = ', '.join(nearest_first(arch.channel, CHANNEL_PROCESSING))
-        raise ValueError(f'FAN arch: unknown channel processing {arch.channel!r}; known: {known}')
-    for key in ('stem_depths', 'stem_dims'):
-        value = getattr(arch, key)
-        if (value is None) if arch.stem == 'conv' else (value is not None and len(value) == 2):
-            continue
-        raise ValueError(f"FAN arch: {key} must be two numbers for stem='hybrid' and absent otherwise, not {value}")
-    for dim, heads in set(arch.blocks()):
-        for count in (heads, arch.channel_heads or heads):
-            if dim % count:
-                raise ValueError(f'FAN arch: {count} heads do not divide {dim} channels')
-    taps, depth, count = arch.tapped(), len(arch.blocks()), 1 if arch.stem == 'hybrid' else 3
-    if len(taps) != count or list(taps) != sorted(set(taps)) or not 0 <= taps[0] <= taps[-1] < depth:
-        raise ValueError(f'FAN arch: taps must be {count} increasing block indices below {depth}, not {taps}')
+    return read_arch('FAN', arch, ARCHS, FANArch, **changes)
 
 
 def _tuple(value) -> tuple:

@@ -1,14 +1,16 @@
-"""What our backbones have in common: a choice of maps, frozen stages, norms that stay in evaluation mode."""
+"""What our backbones have in common: a choice of maps, frozen stages, pretrained weights under published names."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mmengine.model import BaseModule
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from .loading import LoadReport
+
 
 class Backbone(BaseModule):
-    """Base of a backbone that is frozen from its stem on. A subclass has a method :meth:`frozen`.
+    """Base of a backbone. A subclass says which modules are :meth:`frozen` and how it is to :meth:`load_published`.
 
     Args:
         out_indices: The maps to give, some of 0 to ``num_maps`` - 1.
@@ -16,7 +18,7 @@ class Backbone(BaseModule):
         frozen_stages: -1 for nothing, 0 for the stem, n for the first n stages as well, up to ``num_stages``.
         num_stages: Stages that the network has.
         norm_eval: Keep BatchNorm layers in evaluation mode while training.
-        init_cfg: As in mmengine.
+        init_cfg: As in mmengine, except that ``dict(type='Pretrained', checkpoint=...)`` calls :meth:`load_published`.
 
     Raises:
         ValueError: for a map or stage that there is not.
@@ -31,7 +33,9 @@ class Backbone(BaseModule):
         norm_eval: bool,
         init_cfg: dict | list | None,
     ):
-        super().__init__(init_cfg)
+        cfgs = [init_cfg] if isinstance(init_cfg, Mapping) else list(init_cfg or [])
+        super().__init__([cfg for cfg in cfgs if cfg['type'] != 'Pretrained'])
+        self.pretrained = [cfg for cfg in cfgs if cfg['type'] == 'Pretrained']
         if not out_indices or any(index not in range(num_maps) for index in out_indices):
             raise ValueError(f'out_indices must be some of {", ".join(map(str, range(num_maps)))}, not {out_indices!r}')
         if frozen_stages not in range(-1, num_stages + 1):
@@ -43,6 +47,29 @@ class Backbone(BaseModule):
     def frozen(self) -> list[nn.Module]:
         """The modules that ``frozen_stages`` names, if it is not negative."""
         raise NotImplementedError
+
+    def load_published(self, checkpoint: str, prefix: str | None = None, map_location: str = 'cpu') -> LoadReport:
+        """Load a published checkpoint, or one of ours, and report on every key.
+
+        Args:
+            checkpoint: Path or URL.
+            prefix: As in :func:`~fan_dense.models.loading.unwrap`.
+            map_location: As in ``torch.load``.
+
+        Raises:
+            CheckpointMismatch: if it is of another network. Nothing is loaded then.
+        """
+        raise NotImplementedError
+
+    def init_weights(self) -> None:
+        """Apply ``init_cfg``. Layers have their initial weights from the start.
+
+        Raises:
+            CheckpointMismatch: if a pretrained checkpoint is of another network.
+        """
+        super().init_weights()
+        for cfg in self.pretrained:
+            self.load_published(**{key: value for key, value in cfg.items() if key != 'type'})
 
     def freeze(self) -> None:
         """Switch gradients off in what is frozen. To be called at the end of the constructor."""

@@ -7,22 +7,22 @@ config, and no parameter that no output depends on. Parameter names are the publ
 from collections.abc import Mapping, Sequence
 
 import torch
-from mmengine.model import BaseModule
 from mmengine.registry import MODELS
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _BatchNorm
 
 from .arch import resolve_arch
+from .backbone import Backbone
 from .conversion import load_fan_checkpoint
 from .layers.block import FANBlock, PatchTokenBlock
 from .layers.checkpoint import run
 from .layers.conv import BN, convolve
 from .layers.position import PositionEncoding
 from .layers.stem import ConvStem, HybridStem
+from .loading import LoadReport
 
 
 @MODELS.register_module()
-class FAN(BaseModule):
+class FAN(Backbone):
     """Fully attentional network. Gives four maps, of which ``out_indices`` are computed.
 
     ====== ====================================== ===========================================
@@ -84,19 +84,11 @@ class FAN(BaseModule):
         with_cp: bool = False,
         init_cfg: dict | list | None = None,
     ):
-        cfgs = [init_cfg] if isinstance(init_cfg, Mapping) else list(init_cfg or [])
-        super().__init__([cfg for cfg in cfgs if cfg['type'] != 'Pretrained'])
-        self.pretrained = [cfg for cfg in cfgs if cfg['type'] == 'Pretrained']
-        self.arch = resolve_arch(arch) if taps is None else resolve_arch(arch, taps=tuple(taps))
-        self.out_indices = tuple(out_indices)
-        self.norm_eval = norm_eval
-        self.frozen_stages = frozen_stages
+        row = resolve_arch(arch) if taps is None else resolve_arch(arch, taps=tuple(taps))
+        layout, maps = row.blocks(), row.maps()
+        super().__init__(out_indices, len(maps), frozen_stages, len(layout), norm_eval, init_cfg)
+        self.arch = row
         self.with_cp = with_cp
-        layout, maps = self.arch.blocks(), self.arch.maps()
-        if not out_indices or any(index not in range(4) for index in out_indices):
-            raise ValueError(f'out_indices must be some of 0, 1, 2, 3, not {out_indices!r}')
-        if frozen_stages not in range(-1, len(layout) + 1):
-            raise ValueError(f'frozen_stages must be between -1 and {len(layout)}, not {frozen_stages!r}')
         if last_map not in ('tokens', 'downsample'):
             raise ValueError(f"last_map must be 'tokens' or 'downsample', not {last_map!r}")
         if last_map == 'downsample' and maps[3][1] == 32:
@@ -137,18 +129,7 @@ class FAN(BaseModule):
             maps[3] = last_channels, 32
         self.out_channels, self.out_strides = zip(*(maps[index] for index in out_indices))
         init_linear(self)
-        for module in self._frozen():
-            module.requires_grad_(False)
-
-    def init_weights(self) -> None:
-        """Apply ``init_cfg``. Layers have their initial weights from the start.
-
-        Raises:
-            CheckpointMismatch: if a pretrained checkpoint is of another network.
-        """
-        super().init_weights()
-        for cfg in self.pretrained:
-            load_fan_checkpoint(self, **{key: value for key, value in cfg.items() if key != 'type'})
+        self.freeze()
 
     def forward(self, image: Tensor) -> tuple[Tensor, ...]:
         """Image (B, 3, H, W), any H and W from 16 on, to the chosen maps (B, C, H/stride, W/stride).
@@ -195,19 +176,10 @@ class FAN(BaseModule):
             x = block.downsample(block(x))
         return maps
 
-    def train(self, mode: bool = True) -> 'FAN':
-        super().train(mode)
-        for module in self._frozen():
-            module.eval()
-        if self.norm_eval:
-            for module in self.modules():
-                if isinstance(module, _BatchNorm):
-                    module.eval()
-        return self
+    def load_published(self, checkpoint: str, prefix: str | None = None, map_location: str = 'cpu') -> LoadReport:
+        return load_fan_checkpoint(self, checkpoint, prefix, map_location)
 
-    def _frozen(self) -> list[nn.Module]:
-        if self.frozen_stages < 0:
-            return []
+    def frozen(self) -> list[nn.Module]:
         return [self.patch_embed, *([self.pos_embed] if self.blocks else []), *self.blocks[: self.frozen_stages]]
 
 

@@ -12,12 +12,14 @@ from torch import Tensor, nn
 from torchvision.ops import StochasticDepth
 
 from .backbone import Backbone
+from .conversion_swin import load_swin_checkpoint
 from .fan import init_linear
 from .layers.block import Mlp
 from .layers.channel import ECAProcessing
 from .layers.checkpoint import run
 from .layers.conv import BN
 from .layers.window import PatchEmbed, PatchMerging, WindowAttention
+from .loading import LoadReport
 from .table import read_arch
 
 TINY = dict(embed_dims=96, depths=(2, 2, 6, 2), num_heads=(3, 6, 12, 24))
@@ -127,7 +129,8 @@ class FANSwin(Backbone):
         frozen_stages: -1 for nothing; 0 to freeze the patch embedding; n for the first n stages and their norms as
             well. What is frozen stays in evaluation mode.
         with_cp: Recompute blocks in the backward pass rather than keep their activations.
-        init_cfg: Initial weights.
+        init_cfg: ``dict(type='Pretrained', checkpoint=...)`` loads the published classifiers, and of a Swin from timm,
+            its authors, mmdet or mmseg what it has in common with this network.
 
     Raises:
         ValueError: for an unknown arch, key or value, in one line.
@@ -196,6 +199,9 @@ class FANSwin(Backbone):
             maps.append(x := stage(x))
             x = stage.downsample(x)
         return maps
+
+    def load_published(self, checkpoint: str, prefix: str | None = None, map_location: str = 'cpu') -> LoadReport:
+        return load_swin_checkpoint(self, checkpoint, prefix, map_location)
 
     def frozen(self) -> list[nn.Module]:
         norms = (getattr(self, f'norm{stage}', None) for stage in range(self.frozen_stages))

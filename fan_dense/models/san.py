@@ -6,6 +6,7 @@ from 32x32 on, and memory that does not grow with channels times neighbours. Par
 
 import dataclasses
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 import torch.nn.functional as F
@@ -16,6 +17,7 @@ from .backbone import Backbone
 from .layers.checkpoint import run
 from .layers.conv import BN, build_norm2d
 from .layers.san import PAIRWISE, PATCHWISE, PatchwiseAttention, SANBlock
+from .loading import Converted, LoadReport, load_converted, read_checkpoint, unwrap
 from .table import nearest_first, read_arch
 
 ARCHS = {
@@ -78,7 +80,7 @@ class SAN(Backbone):
         frozen_stages: -1 for nothing; 0 to freeze the first convolution; n for the first n stages as well. What is
             frozen stays in evaluation mode.
         with_cp: Recompute blocks in the backward pass rather than keep their activations.
-        init_cfg: Initial weights. By default as constructed: He-normal convolutions, biases 0.
+        init_cfg: ``dict(type='Pretrained', checkpoint=...)`` loads the published classifiers as they are.
 
     Raises:
         ValueError: for an unknown arch, key or value, in one line.
@@ -150,6 +152,22 @@ class SAN(Backbone):
     def stage(self, index: int) -> tuple[nn.Module, nn.Sequential, nn.Module]:
         """Convolution to the stage's width, blocks, and last norm of a stage."""
         return tuple(self.get_submodule(f'{name}{index}') for name in ('conv', 'layer', 'bn'))
+
+    def load_published(self, checkpoint: str, prefix: str | None = None, map_location: str = 'cpu') -> LoadReport:
+        weights, dropped = unwrap(read_checkpoint(checkpoint, map_location), prefix)
+        if not hasattr(self, 'fc'):
+            dropped += [key for key in weights if key.startswith('fc.')]
+            weights = {key: value for key, value in weights.items() if not key.startswith('fc.')}
+
+        def optional(key: str) -> bool:
+            match = re.match(r'(conv|bn|layer)(?P<stage>\d+)\.(?P<block>\d+)?', key)
+            depth = dict(enumerate(self.arch.depths)).get(match and int(match['stage']), 0)
+            return match is not None and int(match['block'] or 0) < depth
+
+        def new(key: str) -> bool:
+            return key.endswith('.num_batches_tracked')
+
+        return load_converted(self, Converted(weights, dropped, optional, new), checkpoint)
 
     def frozen(self) -> list[nn.Module]:
         stages = (self.stage(index) for index in self.stages[: self.frozen_stages])

@@ -6,7 +6,8 @@ import torch
 from mmengine.registry import MODELS
 
 from fan_dense.models import FAN, FANClassifier
-from fan_dense.models.conversion import CheckpointMismatch, convert_fan_state_dict, load_fan_checkpoint
+from fan_dense.models.conversion import convert_fan_state_dict, load_fan_checkpoint
+from fan_dense.models.loading import CheckpointMismatch
 from tests.models.small import HYBRID, VIT, image
 from tests.reference import reference
 
