@@ -69,7 +69,7 @@ def roi_align_backward(
 def _numbers(rois: Tensor) -> Tensor:
     """The boxes (R, 5), those with a coordinate of nan or infinity, as of a diverged training, far outside the image.
 
-    There they pool 0. Given nan, the compiled operators of mmcv and torchvision read memory that is not theirs.
+    There they pool 0. Given nan, torchvision reads memory that is not its own.
     """
     outside = torch.full_like(rois, -1e6)
     outside[:, 0] = rois[:, 0].nan_to_num(0)
