@@ -1,4 +1,4 @@
-"""Frost textures: where they come from, and how they are brought to the size of an image."""
+"""Frost textures: where they come from, and how large they are made for an image."""
 
 import importlib.util
 import math
@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image as Pillow
-
-from fan_dense.corruptions.kernels import resize
 
 OWN = 'fan_dense'
 PUBLISHED = 'imagecorruptions'
@@ -55,9 +53,3 @@ def enlarged_shape(source: str, index: int, height: int, width: int) -> tuple[in
     rows, columns, _ = texture(source, index).shape
     scale = max(1, height / rows, width / columns) * 1.1
     return math.ceil(rows * scale), math.ceil(columns * scale)
-
-
-@lru_cache(maxsize=COUNT)
-def enlarged(source: str, index: int, height: int, width: int) -> np.ndarray:
-    """The texture of that size. The last five are kept: images of a data set often have one size."""
-    return resize.bicubic(texture(source, index), *enlarged_shape(source, index, height, width))

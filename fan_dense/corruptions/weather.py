@@ -104,9 +104,11 @@ def frost(textures: str = frost_textures.OWN, name: str = 'frost') -> Corruption
         return {'index': index, 'top': int(randint(0, rows - height)), 'left': int(randint(0, columns - width))}
 
     def apply(image: Image, severity: int, index: int, top: int, left: int) -> Image:
-        texture = frost_textures.enlarged(textures, index, *image.shape[:2])
+        height, width, _ = image.shape
+        shape = frost_textures.enlarged_shape(textures, index, height, width)
+        texture = resize.bicubic(frost_textures.texture(textures, index), shape, top, left, height, width)
         image_weight, texture_weight = FROST[severity - 1]
-        return resize.blend(image, texture, top, left, float(image_weight), float(texture_weight))
+        return resize.blend(image, texture, float(image_weight), float(texture_weight))
 
     return Corruption(name, apply, draw, colour=True)
 

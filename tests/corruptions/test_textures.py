@@ -63,7 +63,6 @@ def test_an_installed_imagecorruptions_lends_its_textures(folder, monkeypatch):
     np.testing.assert_array_equal(lent, corrupt(image, frost(str(package / 'frost')), 3, rng=np.random.RandomState(1)))
     assert np.any(lent != corrupt(image, 'frost', 3, rng=np.random.RandomState(1)))
     textures.texture.cache_clear()
-    textures.enlarged.cache_clear()
 
 
 def test_missing_textures_are_named(tmp_path, monkeypatch):

@@ -4,16 +4,20 @@ import numpy as np
 from numba import njit
 
 
-def bicubic(image, height, width):
-    """Resize (H, W, 3) uint8 as OpenCV 5 does (A = -0.75, float32), but on the calling thread alone."""
-    rows, row_weights = _axis(len(image), height)
-    columns, column_weights = _axis(image.shape[1], width)
-    return _resize(image, rows, row_weights, columns, column_weights)
+def bicubic(image, shape, top, left, height, width):
+    """Rows top.. and columns left.. (height, width, 3) of image (H, W, 3) uint8 resized to ``shape``.
+
+    As OpenCV 5 does it (A = -0.75, float32), but on the calling thread alone.
+    """
+    rows, row_weights = _axis(len(image), shape[0], top, height)
+    columns, column_weights = _axis(image.shape[1], shape[1], left, width)
+    first = rows.min()
+    return _resize(image[first : rows.max() + 1], rows - first, row_weights, columns, column_weights)
 
 
-def _axis(size, count):
-    """For each of ``count`` samples the (4,) source samples, clamped, and their (4,) weights."""
-    coordinate = (np.arange(count) + 0.5) * (size / count) - 0.5
+def _axis(size, stretched, start, count):
+    """For ``count`` of the ``stretched`` samples the (4,) source samples, clamped, and their (4,) weights."""
+    coordinate = (np.arange(start, start + count) + 0.5) * (size / stretched) - 0.5
     base = np.floor(coordinate)
     index = np.clip(base.astype(np.int64)[:, None] + np.arange(-1, 3), 0, size - 1)
     t = coordinate - base
@@ -58,14 +62,11 @@ def _blend_four(first, second, third, fourth, weights, out):
 
 
 @njit(cache=True, nogil=True)
-def blend(image, texture, top, left, image_weight, texture_weight):
-    """Weighted sum of image (H, W, 3) and the crop of a texture at (top, left), clipped and truncated."""
-    height, width, channels = image.shape
+def blend(image, texture, image_weight, texture_weight):
+    """Weighted sum of two uint8 images (H, W, 3), clipped and truncated."""
     out = np.empty_like(image)
-    flat = texture.reshape(-1)
-    for y in range(height):
-        start = ((top + y) * texture.shape[1] + left) * channels
-        a, b, target = image[y].reshape(-1), flat[start : start + width * channels], out[y].reshape(-1)
+    for y in range(len(image)):
+        a, b, target = image[y].reshape(-1), texture[y].reshape(-1), out[y].reshape(-1)
         for i in range(target.size):
             target[i] = min(image_weight * a[i] + texture_weight * b[i], 255.0)
     return out
