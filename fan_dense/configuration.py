@@ -92,6 +92,13 @@ def check_data(config, *loaders: str) -> None:
             guard_loading(config[loader])
 
 
+def require(config, *keys: str) -> None:
+    """Raise a ValueError if the config lacks one of ``keys``, or has it as None."""
+    missing = [key for key in keys if config.get(key) is None]
+    if missing:
+        raise ValueError(f'config file {config.filename} has no {", ".join(missing)}')
+
+
 def flatten(node, prefix: str = '') -> dict[str, object]:
     """Dotted key -> value of every leaf of nested dicts and lists: ``{'a.0.b': 1}`` of ``{'a': [{'b': 1}]}``."""
     if not isinstance(node, (dict, list, tuple)) or (prefix and not node):

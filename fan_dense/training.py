@@ -72,6 +72,7 @@ def train(
         ValueError: anything else that does not fit, with what was expected.
     """
     cfg = configuration.load(config, cfg_options)
+    configuration.require(cfg, 'train_dataloader', 'train_cfg', 'optim_wrapper')
     folder = Path(work_dir or cfg.get('work_dir') or Path('work_dirs', Path(config).stem))
     cfg.work_dir = str(folder)
     cfg.launcher = launcher

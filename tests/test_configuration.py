@@ -92,3 +92,10 @@ def test_flatten_and_differences():
     del other['d.e']
     assert configuration.differences(one, other) == ['a.1', 'd.e', 'f']
     assert configuration.differences(one, dict(one)) == []
+
+
+def test_what_a_command_needs_is_named(path):
+    config = configuration.load(path, {'train_dataloader': None})
+    configuration.require(config, 'model', 'test_dataloader')
+    with pytest.raises(ValueError, match=r'small.py has no train_dataloader, train_cfg$'):
+        configuration.require(config, 'train_dataloader', 'train_cfg')

@@ -18,13 +18,13 @@ from mmengine.registry import DATASETS, LOOPS, init_default_scope
 from mmengine.runner import Runner
 
 from fan_dense import configuration
-from fan_dense.runner import QuietRunner
 from fan_dense.evaluation import pipeline, scores
 from fan_dense.evaluation.drawing import DrawPredictions
 from fan_dense.evaluation.guard import PixelGuard
 from fan_dense.evaluation.progress import Progress
 from fan_dense.evaluation.result import Condition, ConditionResult
 from fan_dense.files import refuse_existing, write_atomically
+from fan_dense.runner import QuietRunner
 
 _PACKAGES = (
     'fan_dense',
@@ -95,6 +95,7 @@ def evaluate(
     """
     checkpoint = Path(checkpoint)
     cfg = configuration.load(config, cfg_options)
+    configuration.require(cfg, 'test_dataloader', 'test_evaluator')
     condition = requested(cfg, corruption, severity, seed, image_order)
     if not checkpoint.is_file():
         raise FileNotFoundError(f'checkpoint {checkpoint} does not exist; training writes them to work_dirs/CONFIG/')

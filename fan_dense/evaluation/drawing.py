@@ -1,5 +1,6 @@
 """Predictions beside the ground truth, on the pixels that the network was given."""
 
+import colorsys
 from pathlib import Path
 
 import cv2
@@ -61,7 +62,7 @@ class DrawPredictions(BaseMetric):
 
 def draw_segmentation(image: np.ndarray, sample: dict, meta: dict, caption: str) -> np.ndarray:
     """Predicted and true class of every pixel over ``image`` (H, W, 3), with a legend of the classes that occur."""
-    palette = np.array(meta['palette'], np.uint8)[:, ::-1]  # RGB to BGR
+    palette = np.array(colours(meta), np.uint8)
     panels, present = [], set()
     for kind in ('pred_sem_seg', 'gt_sem_seg'):
         panel = image
@@ -97,7 +98,7 @@ def draw_detections(image, sample: dict, info: dict, meta: dict, caption: str, t
 
 def overlay_instances(image: np.ndarray, instances: list[tuple], meta: dict) -> np.ndarray:
     """Draw (label, box x1 y1 x2 y2, mask or None, score or None) onto an enlarged copy of ``image`` (H, W, 3)."""
-    palette = [tuple(int(value) for value in reversed(colour)) for colour in meta['palette']]
+    palette = colours(meta)
     blended = image.copy()
     for label, _, mask, _ in instances:
         if mask is not None:
@@ -110,6 +111,15 @@ def overlay_instances(image: np.ndarray, instances: list[tuple], meta: dict) -> 
         cv2.rectangle(canvas, (x1, y1), (x2, y2), palette[label], 2, cv2.LINE_AA)
         _tag(canvas, meta['classes'][label] + ('' if score is None else f' {score:.2f}'), (x1, y1), palette[label])
     return canvas
+
+
+def colours(meta: dict) -> list[tuple[int, int, int]]:
+    """A colour (BGR) of each class: the data set's, or hues far apart where it has none."""
+    palette, count = meta.get('palette'), len(meta['classes'])
+    if not isinstance(palette, (list, tuple)) or len(palette) < count:
+        hues = np.arange(count) * 0.618 % 1  # golden section: neighbours differ most
+        palette = [[round(255 * value) for value in colorsys.hsv_to_rgb(hue, 0.8, 0.9)] for hue in hues]
+    return [tuple(int(value) for value in reversed(colour)) for colour in palette]
 
 
 def enlarged(image: np.ndarray) -> np.ndarray:

@@ -84,3 +84,10 @@ def test_a_long_legend_takes_more_rows(image):
     rows = picture.shape[0] - 60 - 2 * 22
     assert rows % 22 == 0
     assert rows // 22 > 1
+
+
+def test_colours_of_a_data_set_without_a_palette():
+    assert drawing.colours(META) == [(128, 64, 128), (200, 0, 0)]  # BGR
+    for palette in ({}, {'palette': None}, {'palette': 'random'}, {'palette': [(1, 2, 3)]}):
+        made = drawing.colours(dict(classes=('a', 'b', 'c'), **palette))
+        assert len(set(made)) == 3
