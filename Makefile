@@ -16,7 +16,7 @@ demo: install  # waiting threads leave the cores to the data loader
 	OMP_WAIT_POLICY=passive $(BIN)/python tools/demo.py
 
 test: install lint
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: install
 	$(BIN)/python -m ruff check .
