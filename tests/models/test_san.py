@@ -6,7 +6,9 @@ import torch
 from mmengine.registry import MODELS
 from torch import nn
 
+from benchmarks.parity_rule import filled
 from fan_dense.models import SAN, SANClassifier
+from fan_dense.models.loading import CheckpointMismatch
 from fan_dense.models.san import ARCHS, RELATIONS
 from tests.models.small import SIZES, image
 
@@ -180,6 +182,44 @@ def test_classifier():
     torch.testing.assert_close(net(x), net.fc(dense(x)[-1].flatten(2).mean(2)))
     net(x).sum().backward()
     assert all(value.grad is not None for value in net.parameters())
+
+
+@pytest.fixture
+def published(tmp_path) -> str:
+    """A classifier as the authors' training saves it, from a data-parallel model."""
+    weights = {f'module.{key}': value for key, value in filled(SANClassifier(SMALL)).state_dict().items()}
+    torch.save(dict(epoch=100, state_dict=weights, top1_val=77.1), tmp_path / 'san.pth')
+    return str(tmp_path / 'san.pth')
+
+
+@torch.no_grad()
+def test_published_classifier_in_a_backbone(published):
+    net = SAN(SMALL, init_cfg=dict(type='Pretrained', checkpoint=published)).eval()
+    net.init_weights()
+    x = image(64, 64)
+    assert all(torch.equal(ours, theirs) for ours, theirs in zip(net(x), filled(SAN(SMALL))(x)))
+    report = SAN(SMALL, out_indices=(1, 2)).load_published(published)
+    assert report.share == 1
+    assert not report.missing
+    assert {'fc.weight', 'conv3.weight', 'layer4.0.sam.conv_p.bias', 'bn3.running_mean'} <= set(report.dropped)
+    assert not SANClassifier(SMALL).load_published(published).dropped
+
+
+@pytest.mark.parametrize(
+    ('options', 'message'),
+    [
+        (
+            dict(arch=dict(SMALL, depths=(1, 1, 1, 1, 1))),
+            r'the first layer1\.1\.bn1\.weight .* which the network lacks',
+        ),
+        (dict(arch=dict(SMALL, depths=(1, 2, 9, 1, 1))), r'it has \d\d\.\d% of the values'),
+        (dict(arch=SMALL, attention='patchwise'), 'wrong keys, the first layer0.0.sam.conv_w.0.weight'),
+    ],
+)
+def test_another_arch_is_refused(published, options, message):
+    with pytest.raises(CheckpointMismatch, match=message) as error:
+        SAN(**options).load_published(published)
+    assert str(error.value).startswith(published)
 
 
 @pytest.mark.parametrize(
