@@ -25,7 +25,7 @@ model = dict(
             conv_out_channels=width,
             fc_out_channels=256,
             norm_cfg=norm_cfg,
-            reg_class_agnostic=True,  # boxes and masks of all classes from the same outputs: every instance teaches them
+            reg_class_agnostic=True,  # boxes and masks of all classes from the same outputs: each one teaches them
         ),
         mask_roi_extractor=dict(out_channels=width),
         mask_head=dict(num_convs=2, in_channels=width, conv_out_channels=width, norm_cfg=norm_cfg, class_agnostic=True),
