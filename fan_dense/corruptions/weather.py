@@ -80,10 +80,10 @@ def fog(image: Image, severity: int, key: np.ndarray | None = None, heights: lis
     """(x + c m) max(x) / (max(x) + c), where m is a plasma fractal in [0, 1]."""
     weight, decay = FOG[severity - 1]
     if heights is None:
-        height_map = plasma.from_key(_map_size(image), decay, key)
+        plasma_map = plasma.from_key(_map_size(image), decay, key, *image.shape[:2])
     else:
-        height_map = plasma.from_draws(heights, decay)
-    return plasma.cover(image, height_map, float(weight))
+        plasma_map = plasma.from_draws(heights, decay)
+    return plasma.cover(image, *plasma_map, float(weight))
 
 
 def frost(textures: str = frost_textures.OWN, name: str = 'frost') -> Corruption:

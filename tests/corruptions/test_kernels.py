@@ -192,4 +192,24 @@ def test_plasma_is_diamond_square():
                 across = at(y + half, x - half) + at(y + half, x + half) + at(y, x) + at(y + step, x)
                 grid[y, x + half], grid[y + half, x] = around / 4 + w * on_rows[i, j], across / 4 + w * on_columns[i, j]
     expected = [[grid[y, x] for x in range(size)] for y in range(size)]
-    np.testing.assert_allclose(plasma.from_draws(draws, decay), expected, rtol=1e-4, atol=1e-4)
+    made, low, high = plasma.from_draws(draws, decay)
+    np.testing.assert_allclose(made, expected, rtol=1e-4, atol=1e-4)
+    assert (low, high) == (made.min(), made.max())
+
+
+def test_plasma_from_a_key_is_diamond_square_of_its_words():
+    """The random words, written out as draws, give the same map; of it only a part is kept."""
+    size, decay, draws = 64, 2, []
+    for level in range(6):
+        n, w = 1 << level, 100 / decay**level
+        words = np.empty((4, (n + 7) // 8), np.uint32)
+        draws.append(np.empty((3, n, n)))
+        for y in range(n):
+            for kind in range(3):
+                fill(words, KEY, 3 * y + kind, level)
+                steps = words.reshape(-1).view(np.uint16)[:n]
+                draws[-1][kind, y] = w * (steps - 32767.5) / 32768
+    expected, low, high = plasma.from_draws(draws, decay)
+    made = plasma.from_key(size, decay, KEY, 40, 55)
+    np.testing.assert_allclose(made[0], expected[:40, :55], rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(made[1:], (low, high), rtol=1e-4)
