@@ -133,4 +133,5 @@ def spatter(image: Image, severity: int, key: np.ndarray | None = None, field: n
     field = smooth(field[:, :, None], sigma)[:, :, 0]
     if severity <= 3:
         return drops.water(image, field, threshold, finish, WATER)
-    return drops.mud(image, smooth(drops.above(field, threshold)[:, :, None], finish)[:, :, 0], MUD)
+    field = drops.above(field, threshold)
+    return drops.mud(image, smooth(field[:, :, None], finish)[:, :, 0], MUD)
