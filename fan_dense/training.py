@@ -10,7 +10,7 @@ from mmengine.config import Config
 from mmengine.device import get_device
 from mmengine.dist import get_rank
 from mmengine.logging import print_log
-from mmengine.runner import Runner, find_latest_checkpoint
+from mmengine.runner import Runner
 
 from fan_dense import configuration, curves
 from fan_dense.corruptions import names
@@ -77,6 +77,8 @@ def train(
     cfg.work_dir = str(folder)
     cfg.launcher = launcher
     cfg.resume = resume
+    if resume:
+        cfg.load_from = last_checkpoint(folder)
     if amp:
         if get_device() == 'cpu':
             raise ValueError('--amp needs a GPU, and there is none')
@@ -99,7 +101,7 @@ def train(
     result = TrainingResult(
         config=str(config),
         work_dir=str(folder),
-        checkpoint=find_latest_checkpoint(str(folder)),
+        checkpoint=last_checkpoint(folder),
         iterations=runner.iter,
         metrics=_last_validation(runner),
         seed=runner.seed,
@@ -121,8 +123,7 @@ def check_folder(folder: Path, settings: dict[str, str], *, resume: bool) -> lis
     """
     checkpoints = sorted(folder.glob('*.pth'))
     if resume:
-        last = find_latest_checkpoint(str(folder)) if (folder / 'last_checkpoint').is_file() else None
-        if last is None or not Path(last).is_file():
+        if last_checkpoint(folder) is None:
             raise FileNotFoundError(f'nothing to resume: {folder} holds no checkpoint; start without --resume')
     elif checkpoints:
         changed = _changed(folder, settings)
@@ -137,6 +138,15 @@ def check_folder(folder: Path, settings: dict[str, str], *, resume: bool) -> lis
             + (', --resume goes on from its last checkpoint' if not changed and changed is not None else '')
         )
     return _changed(folder, settings) or [] if resume else []
+
+
+def last_checkpoint(folder: Path) -> str | None:
+    """The checkpoint that mmengine saved last in ``folder``, also if the folder has been moved since."""
+    noted = folder / 'last_checkpoint'
+    if not noted.is_file():
+        return None
+    checkpoint = folder / Path(noted.read_text().strip()).name
+    return str(checkpoint) if checkpoint.is_file() else None
 
 
 def zero_shot_warnings(cfg: Config) -> list[str]:

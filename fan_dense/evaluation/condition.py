@@ -5,40 +5,25 @@
 
 import contextlib
 import copy
-import hashlib
 import io
 import time
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from importlib import metadata
 from pathlib import Path
 
 from mmengine.config import Config
 from mmengine.registry import DATASETS, LOOPS, init_default_scope
 from mmengine.runner import Runner
 
-from fan_dense import configuration
+from fan_dense import configuration, versions
 from fan_dense.evaluation import pipeline, scores
 from fan_dense.evaluation.drawing import DrawPredictions
 from fan_dense.evaluation.guard import PixelGuard
 from fan_dense.evaluation.progress import Progress
 from fan_dense.evaluation.result import Condition, ConditionResult
+from fan_dense.evaluation.weights import file_digest, load_exactly
 from fan_dense.files import refuse_existing, write_atomically
 from fan_dense.runner import QuietRunner
-
-_PACKAGES = (
-    'fan_dense',
-    'torch',
-    'torchvision',
-    'timm',
-    'mmengine',
-    'mmcv',
-    'mmcv-lite',
-    'mmdet',
-    'mmsegmentation',
-    'numpy',
-    'opencv-python',
-)
 
 DEFAULT_SEVERITY = 3
 
@@ -181,52 +166,8 @@ def run(subject: Subject, condition: Condition, *, show_dir: str | Path | None =
         unchanged_images=list(report.unchanged),
         seconds=time.monotonic() - started,
         finished=datetime.now(timezone.utc).isoformat(timespec='seconds'),
-        versions=installed_versions(),
+        versions=versions.installed(),
     )
-
-
-def load_exactly(runner: Runner, checkpoint: Path, config: str) -> None:
-    """Load ``checkpoint`` into the runner's model; a ValueError says how the two differ, if they do."""
-    try:
-        runner.load_checkpoint(str(checkpoint), strict=True)
-    except AttributeError as error:  # mmengine takes whatever it has read for a dict of weights
-        raise ValueError(f'checkpoint {checkpoint} holds no weights: {error}') from error
-    except RuntimeError as error:
-        if 'state dict' not in str(error):
-            raise
-        raise ValueError(
-            f'checkpoint {checkpoint} is not of the model in {config}: {_mismatch(str(error))}; '
-            'give the config that it was trained with'
-        ) from error
-
-
-def _mismatch(message: str) -> str:
-    """What mmengine says about two state dicts, shortened: how many names, and the first of each kind."""
-    said = []
-    for kind, start in (
-        ('missing', 'missing keys in source state_dict: '),
-        ('unexpected', 'unexpected key in source state_dict: '),
-    ):
-        names = [line.removeprefix(start) for line in message.splitlines() if line.startswith(start)]
-        if names:
-            found = names[0].split(', ')
-            said.append(f'{len(found)} {kind} (the first is {found[0]})')
-    sizes = [line.strip() for line in message.splitlines() if line.startswith('size mismatch')]
-    if sizes:
-        said.append(f'{len(sizes)} of another shape ({sizes[0].rstrip(".")})')
-    return ', '.join(said)
-
-
-def file_digest(path: Path) -> str:
-    """The first 64 bits of a file's SHA-256, in hex."""
-    with open(path, 'rb') as file:
-        return hashlib.file_digest(file, 'sha256').hexdigest()[:16]
-
-
-def installed_versions() -> dict[str, str]:
-    """Version of every package that figures depend on, as far as it is installed."""
-    installed = {d.metadata['Name'].lower().replace('_', '-'): d.version for d in metadata.distributions()}
-    return {name: installed[name.replace('_', '-')] for name in _PACKAGES if name.replace('_', '-') in installed}
 
 
 @contextlib.contextmanager

@@ -50,10 +50,9 @@ def test_a_condition_from_the_command_line_to_the_file(kind, data, trained, comm
     assert not list(Path('work').glob('*.py'))  # the run's own folder stays as training left it
 
 
-@pytest.mark.parametrize('kind', KINDS)
-def test_conditions_do_not_depend_on_what_ran_before(kind, data, trained, tmp_path):
-    config = configuration.load(data / f'{kind}.py', {'work_dir': str(tmp_path)})
-    subject = condition.prepare(config, trained[kind] / 'last.pth')
+def test_conditions_do_not_depend_on_what_ran_before(data, trained, tmp_path):
+    config = configuration.load(data / 'segmentation.py', {'work_dir': str(tmp_path)})
+    subject = condition.prepare(config, trained['segmentation'] / 'last.pth')
     noise = Condition(corruption='gaussian_noise', severity=5, seed=1)
     one, clean, again = (condition.run(subject, each) for each in (noise, Condition(), noise))
     assert again.pixel_digest == one.pixel_digest != clean.pixel_digest
@@ -106,6 +105,7 @@ def test_the_config_states_the_condition_and_the_caller_changes_it(data):
     config = Config.fromfile(data / 'segmentation.py')
     assert condition.requested(config) == Condition()
     assert condition.requested(config, 'fog') == Condition(corruption='fog', severity=3)
+    assert condition.requested(config, 'fog') == Condition(corruption='fog', severity=3)
     step = dict(type='Corrupt', corruption='snow', severity=2, seed=3, image_order='rgb')
     config.test_dataloader.dataset.pipeline.insert(1, step)
     stated = Condition(corruption='snow', severity=2, seed=3, image_order='rgb')
@@ -118,21 +118,23 @@ def test_the_config_states_the_condition_and_the_caller_changes_it(data):
 
 
 def test_training_leaves_a_result_and_can_be_resumed(data, tmp_path):
-    config = data / 'segmentation.py'
-    first = train(config=config, work_dir=tmp_path)
+    config, folder = data / 'segmentation.py', tmp_path / 'run'
+    first = train(config=config, work_dir=folder)
     assert first.iterations == 2
     assert set(first.metrics) == {'aAcc', 'mIoU', 'mAcc'}
     assert 0 <= first.metrics['mIoU'] <= 1  # a fraction, as tools/test.py gives it
-    assert json.loads((tmp_path / 'result.json').read_text())['checkpoint'] == first.checkpoint
-    tested = condition.evaluate(config=config, checkpoint=first.checkpoint, work_dir=tmp_path)
+    assert json.loads((folder / 'result.json').read_text())['checkpoint'] == first.checkpoint
+    tested = condition.evaluate(config=config, checkpoint=first.checkpoint, work_dir=folder)
     assert tested.metrics == pytest.approx(first.metrics)
 
     with pytest.raises(FileExistsError, match='holds a run of this config: .* --resume goes on'):
-        train(config=config, work_dir=tmp_path)
+        train(config=config, work_dir=folder)
     with pytest.raises(FileExistsError, match=r'run of another config \(it differs in train_cfg.max_iters\)'):
-        train(config=config, work_dir=tmp_path, cfg_options={'train_cfg.max_iters': 3})
-    more = train(config=config, work_dir=tmp_path, cfg_options={'train_cfg.max_iters': 3}, resume=True)
+        train(config=config, work_dir=folder, cfg_options={'train_cfg.max_iters': 3})
+    moved = folder.rename(tmp_path / 'moved')
+    more = train(config=config, work_dir=moved, cfg_options={'train_cfg.max_iters': 3}, resume=True)
     assert more.iterations == 3
+    assert more.checkpoint == str(moved / 'iter_3.pth')
 
 
 def test_a_folder_of_unknown_checkpoints_is_kept(data, tmp_path):
