@@ -32,5 +32,5 @@ param_scheduler = [
     dict(type='LinearLR', start_factor=0.01, by_epoch=False, begin=0, end=50),
     dict(type='PolyLR', eta_min=1e-6, power=0.9, by_epoch=False, begin=50, end=iterations),
 ]
-default_hooks = dict(logger=dict(interval=25), checkpoint=dict(by_epoch=False, interval=175))
+default_hooks = dict(logger=dict(interval=25, log_metric_by_epoch=False), checkpoint=dict(by_epoch=False, interval=175))
 log_processor = dict(by_epoch=False)

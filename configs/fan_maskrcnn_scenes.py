@@ -16,5 +16,5 @@ param_scheduler = [
     dict(type='LinearLR', start_factor=0.01, by_epoch=False, begin=0, end=50),
     dict(type='PolyLR', eta_min=1e-6, power=0.9, by_epoch=False, begin=50, end=iterations),
 ]
-default_hooks = dict(logger=dict(interval=20), checkpoint=dict(by_epoch=False, interval=80))
+default_hooks = dict(logger=dict(interval=20, log_metric_by_epoch=False), checkpoint=dict(by_epoch=False, interval=80))
 log_processor = dict(by_epoch=False)
