@@ -53,6 +53,13 @@ class ConsoleRunner(Runner):
                 handler.addFilter(ConsoleFilter())
         return logger
 
+    def build_visualizer(self, visualizer=None):
+        # mmdet's and mmseg's configs give all visualizers one name, and mmengine one process one of a name: the curves
+        # of a second run would go to the folder of the first
+        if isinstance(visualizer, dict):
+            visualizer = {**visualizer, 'name': self.experiment_name}
+        return super().build_visualizer(visualizer)
+
     def wrap_model(self, model_wrapper_cfg: dict | None, model):
         if self.distributed and get_device() == 'cpu':
             model = revert_sync_batchnorm(model)  # SyncBN works on GPUs only

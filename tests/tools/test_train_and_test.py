@@ -134,6 +134,8 @@ def test_training_leaves_a_result_and_can_be_resumed(data, tmp_path):
     moved = folder.rename(tmp_path / 'moved')
     more = train(config=config, work_dir=moved, cfg_options={'train_cfg.max_iters': 3}, resume=True)
     assert more.iterations == 3
+    # each run's curves are in its own folder, although both ran in this process
+    assert len(list(moved.rglob('scalars.json'))) == 2
     assert more.checkpoint == str(moved / 'iter_3.pth')
 
 
