@@ -18,10 +18,10 @@ HALF_GRID = 8  # the published kernels are made on 17 x 17 points, or on as many
 
 def blur(image, radius, sigma):
     """Correlate image (H, W, C) uint8 with the smoothed disk, border reflect-101; truncated to uint8."""
-    disk, taps, rest, rest_weights, gain = _decomposed(radius, sigma)
+    disk, taps, rest, groups, gain = _decomposed(radius, sigma)
     pad = max(radius + len(taps) // 2, np.abs(rest).max(initial=0))
     padded = np.pad(image, ((pad, pad), (pad, pad), (0, 0)), 'reflect')
-    return _blur(padded, pad, disk, taps, rest, rest_weights, gain, np.empty_like(image))
+    return _blur(padded, pad, disk, taps, rest, groups, gain, np.empty_like(image))
 
 
 def published_kernel(radius, sigma):
@@ -45,9 +45,9 @@ def _decomposed(radius, sigma):
     """The published kernel as gain * (disk * taps * taps^T + rest).
 
     Returns:
-        Half widths of the disk's rows from the centre (radius + 1,); the taps; (n, 2) int64, dy and dx of the rest, and
-        its (n,) weights; the gain, which also divides by 255, and makes the sum of the weights the published one, so
-        that flat areas are truncated alike.
+        Half widths of the disk's rows from the centre (radius + 1,); the taps; (n, 2) int64, dy and dx of the rest, in
+        groups of one weight, and for each group (end, weight); the gain, which also divides by 255, and makes the sum
+        of the weights the published one, so that flat areas are truncated alike.
     """
     reach = _smoothing_reach(radius)
     kernel = np.pad(published_kernel(radius, sigma).astype(np.float64), reach)
@@ -59,14 +59,18 @@ def _decomposed(radius, sigma):
         smooth = np.apply_along_axis(np.convolve, axis, smooth, taps, 'same')
     rest = kernel * disk.sum() - smooth
     rest[np.abs(rest) < 1e-4] = 0
-    shifts = np.argwhere(rest) - len(kernel) // 2
     gain = kernel.sum() / (smooth.sum() + rest.sum()) / 255
     half_widths = np.array([int((radius**2 - dy**2) ** 0.5) for dy in range(radius + 1)])
-    return half_widths, taps, shifts, rest[rest != 0], gain
+    # by symmetry a weight occurs a multiple of four times, but for rounding
+    values = rest[rest != 0]
+    _, group, counts = np.unique(values.round(6), return_inverse=True, return_counts=True)
+    weights = np.bincount(group, values) / counts
+    shifts = (np.argwhere(rest) - len(kernel) // 2)[np.argsort(group, kind='stable')]
+    return half_widths, taps, shifts, np.stack([np.cumsum(counts), weights], axis=1), gain
 
 
 @njit(cache=True, nogil=True)
-def _blur(padded, pad, disk, taps, rest, rest_weights, gain, out):
+def _blur(padded, pad, disk, taps, rest, groups, gain, out):
     height, width, channels = out.shape
     reach, radius = len(taps) // 2, len(disk) - 1
     rows, target = padded.reshape(len(padded), -1), out.reshape(height, width * channels)
@@ -74,7 +78,7 @@ def _blur(padded, pad, disk, taps, rest, rest_weights, gain, out):
     left = (pad - reach) * channels
     ring = np.empty((2 * reach + 1, outer), np.uint32)
     sums = np.zeros(outer, np.uint32)
-    column, total = np.empty(outer), np.empty(inner)
+    column, total, alike = np.empty(outer), np.empty(inner), np.empty(inner, np.uint16)
     for y in range(pad - reach, pad + height + reach):
         if y == pad - reach:
             for dy in range(-radius, radius + 1):
@@ -95,9 +99,19 @@ def _blur(padded, pad, disk, taps, rest, rest_weights, gain, out):
             shift = j * channels
             before, after = column[middle - shift : middle - shift + inner], column[middle + shift :]
             weighted.add_pair(total, before, after, taps[reach + j])
-        for k in range(len(rest)):
-            start = (pad + rest[k, 1]) * channels
-            weighted.add(total, rows[centre + rest[k, 0], start : start + inner], rest_weights[k])
+        k = 0
+        for end, weight in groups:
+            alike[:] = 0
+            while k < end:
+                _add_four(
+                    alike,
+                    _shifted(rows, centre, pad, rest[k], channels, inner),
+                    _shifted(rows, centre, pad, rest[k + 1], channels, inner),
+                    _shifted(rows, centre, pad, rest[k + 2], channels, inner),
+                    _shifted(rows, centre, pad, rest[k + 3], channels, inner),
+                )
+                k += 4
+            weighted.add(total, alike, weight)
         row = target[centre - pad]
         for i in range(inner):
             row[i] = min(total[i] * gain, 1.0) * 255.0
@@ -124,3 +138,15 @@ def _exchange(sums, added, removed):
 def _add(sums, added):
     for i in range(sums.size):
         sums[i] += np.uint32(added[i])
+
+
+@njit(cache=True, nogil=True)
+def _shifted(rows, y, pad, shift, channels, count):
+    start = (pad + shift[1]) * channels
+    return rows[y + shift[0], start : start + count]
+
+
+@njit(cache=True, nogil=True)
+def _add_four(sums, a, b, c, d):
+    for i in range(sums.size):
+        sums[i] += (np.uint16(a[i]) + np.uint16(b[i])) + (np.uint16(c[i]) + np.uint16(d[i]))
