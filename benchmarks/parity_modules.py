@@ -6,10 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.parity_rule import NotCoveredError, Result, both, filled, worst_of
-from fan_dense.models.layers import attention, block, channel, conv, position, stem
+from benchmarks.parity_rule import NotCoveredError, Result, both, filled, gaussian, worst_of
+from fan_dense.models.conversion_swin import TABLES
+from fan_dense.models.fan_swin import FANSwinBlock
+from fan_dense.models.layers import attention, block, channel, conv, position, san, san_ops, stem, window
 
 Args = Mapping[str, object]
 
@@ -69,6 +72,24 @@ def se_mlp(args: Args) -> nn.Module:
     return channel.SEProcessing(args['in_features'], 1, args['hidden_features'])
 
 
+def swin_block(args: Args) -> nn.Module:
+    dim, heads, hidden_dim = args['dim'], args['num_heads'], int(args['dim'] * args.get('mlp_ratio', 4))
+    size = min(args['window'], *args['input_resolution'])  # as published
+    channel_processing = args['mlp_type'] == 'FAN'
+    mlp = (
+        channel.ECAProcessing(dim, heads, hidden_dim, residual=False)
+        if channel_processing
+        else block.Mlp(dim, hidden_dim)
+    )
+    return FANSwinBlock(dim, window.WindowAttention(dim, heads, size, args['shift']), mlp)
+
+
+def on_grid(module: nn.Module, x: Tensor, args: Args) -> dict[str, Tensor]:
+    """For a module on maps, given (B, N, C) of a map or of a single window."""
+    size = args.get('input_resolution') or [args['window']] * 2
+    return dict(out=module(x.unflatten(1, size)).flatten(1, 2))
+
+
 # beginning of what the file says the module is -> how to build it from the recorded arguments, how to run it
 MODULES = {
     'TokenMixing': (lambda args: attention.TokenMixing(args['dim'], args['num_heads'], args['qkv_bias']), on_tokens),
@@ -82,6 +103,9 @@ MODULES = {
     'FANBlock': (fan_block, on_tokens),
     'OverlapPatchEmbed': (lambda args: conv.Downsample(args['in_chans'], args['embed_dim']), on_tokens),
     'ClassAttentionBlock': (class_block, lambda module, x, args: dict(out=module(x))),
+    'SwinTransformerBlock': (swin_block, on_grid),
+    'WindowAttention': (lambda args: window.WindowAttention(args['dim'], args['num_heads'], args['window']), on_grid),
+    'PatchMerging': (lambda args: window.PatchMerging(args['dim']), on_grid),
     'ConvPatchEmbed': (lambda args: stem.ConvStem(args['patch_size'], args['embed_dim']), on_image),
     'HybridEmbed': (lambda args: stem.HybridStem(args['depths'], args['dims'], args['embed_dim']), on_image),
     'hybrid ConvNeXt': (lambda args: stem.ConvNeXt(args['depths'], args['dims']), on_stages),
@@ -107,7 +131,10 @@ def check_module(stored: Mapping[str, np.ndarray]) -> Result:
     def run(dtype: torch.dtype) -> float:
         module = filled(build(args)).to(dtype)
         keys = {key: list(value.shape) for key, value in module.state_dict().items()}
-        if keys != json.loads(str(stored['meta__keys'])):
+        published = {
+            key: shape for key, shape in json.loads(str(stored['meta__keys'])).items() if not TABLES.match(key)
+        }
+        if keys != published:
             raise ValueError(f'the state-dict is {keys}')
         return worst_of(replay(module, x.to(dtype), args), stored)
 
@@ -131,6 +158,32 @@ def check_position(stored: Mapping[str, np.ndarray], args: Args) -> Result:
                 module = filled(position.PositionEncoding(args['dim'], **options)).to(dtype)
                 out = module(torch.empty(1, *grid, 1, dtype=dtype))
             tensors[name] = out.permute(2, 0, 1)[None]
+        return worst_of(tensors, stored)
+
+    return both(run)
+
+
+def check_operators(stored: Mapping[str, np.ndarray]) -> Result:
+    """Outputs and gradients of SAN's operators."""
+    case, padding = str(stored['meta__case']), int(stored['meta__padding'])
+    options = tuple(int(stored[f'meta__{name}']) for name in ('kernel', 'stride', 'dilation'))
+
+    def pad(x: Tensor) -> Tensor:
+        return F.pad(x, (padding,) * 4) if stored['meta__pad_mode'] == 'zero' else san_ops.reflect_pad(x, padding)
+
+    def run(dtype: torch.dtype) -> float:
+        x1, x2, w = (torch.from_numpy(stored[name]).to(dtype).requires_grad_() for name in ('x1', 'x2', 'w'))
+        weights = w.unflatten(3, tuple(stored['meta__out_hw'].tolist()))
+        outputs = {
+            'subtraction': (dict(x1=x1), san.subtraction(pad(x1), pad(x1), options).flatten(3)),
+            'subtraction2': (dict(x1=x1, x2=x2), san.subtraction(pad(x1), pad(x2), options).flatten(3)),
+            'aggregation': (dict(x1=x1, w=w), san_ops.aggregate(weights, pad(x1), *options)),
+        }
+        tensors = dict(x1=x1, x2=x2, w=w) | {name: out for name, (_, out) in outputs.items()}
+        for name, (inputs, out) in outputs.items():
+            cotangent = torch.from_numpy(np.float32(gaussian(f'san_op/{case}/g_{name}', tuple(out.shape))))
+            grads = torch.autograd.grad(out, list(inputs.values()), cotangent.to(dtype))
+            tensors |= {f'grad_{name}_{key}': grad for key, grad in zip(inputs, grads)}
         return worst_of(tensors, stored)
 
     return both(run)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from .loading import Converted, LoadReport, load_converted, read_checkpoint, unwrap
 
 # computed from the size of the map here
-TABLES = re.compile(r'.*\.(attn_mask|relative_position_index)$')
+TABLES = re.compile(r'(.*\.)?(attn_mask|relative_position_index)$')
 CLASSIFIER_ONLY = re.compile(r'(norm|head)\.')
 # name in mmdet and mmseg -> published name
 MMDET = {
