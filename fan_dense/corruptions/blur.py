@@ -24,7 +24,7 @@ def gaussian_weights(sigma: float, truncate: float) -> np.ndarray:
 def smooth(image: np.ndarray, sigma: float) -> np.ndarray:
     """Gaussian blur of (H, W, C), cut at four sigma, edges repeated. uint8 is taken as x / 255 and truncated back."""
     is_image = image.dtype == np.uint8
-    weights = gaussian_weights(sigma, 4).astype(np.float64 if is_image else image.dtype)
+    weights = gaussian_weights(sigma, 4)
     rows, columns = (np.pad(np.arange(n), len(weights) - 1, 'edge') for n in image.shape[:2])
     divisor = 255.0 if is_image else 1.0
     return filters.separable(image, weights, weights, rows, columns, divisor, np.empty_like(image), is_image)

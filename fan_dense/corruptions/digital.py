@@ -1,7 +1,6 @@
 """Digital: contrast, elastic transform, pixelate, jpeg compression, saturate."""
 
-import io
-
+import cv2
 import numpy as np
 from PIL import Image as Pillow
 
@@ -74,9 +73,12 @@ def pixelate(image: Image, severity: int) -> Image:
 
 @define('jpeg_compression')
 def jpeg_compression(image: Image, severity: int) -> Image:
-    file = io.BytesIO()
-    _pillow(image).save(file, 'JPEG', quality=JPEG_QUALITY[severity - 1])
-    return np.array(Pillow.open(file)).reshape(image.shape)
+    """Encoded and decoded by OpenCV, which gives Pillow's pixels in less time; it wants the first channel last."""
+    grey = image.shape[2] == 1
+    quality = [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY[severity - 1]]
+    _, code = cv2.imencode('.jpg', image if grey else colour.reverse(image), quality)
+    decoded = cv2.imdecode(code, cv2.IMREAD_GRAYSCALE if grey else cv2.IMREAD_COLOR)
+    return decoded.reshape(image.shape) if grey else colour.reverse(decoded)
 
 
 def _pillow(image: Image) -> Pillow.Image:

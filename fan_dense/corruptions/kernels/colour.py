@@ -18,6 +18,17 @@ def lookup(image, table):
 
 
 @njit(cache=True, nogil=True)
+def reverse(image):
+    """image (H, W, 3) with its channels in the opposite order."""
+    out = np.empty_like(image)
+    for y in range(len(image)):
+        source, target = image[y], out[y]
+        for x in range(len(source)):
+            target[x, 0], target[x, 1], target[x, 2] = source[x, 2], source[x, 1], source[x, 0]
+    return out
+
+
+@njit(cache=True, nogil=True)
 def mean(image):
     """Mean of each channel of image (H, W, C) / 255, summed pixel by pixel in float64, as numpy does."""
     height, width, channels = image.shape

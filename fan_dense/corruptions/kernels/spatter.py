@@ -43,12 +43,12 @@ def levels_above(field, threshold):
 
 @njit(cache=True, nogil=True)
 def above(field, threshold):
-    """1.0 where the field is above the threshold, else 0.0."""
-    out = np.empty(field.shape)
+    """1 where the field is above the threshold, else 0, as float32."""
+    out = np.empty(field.shape, np.float32)
     for y in range(len(field)):
         row, target = field[y], out[y]
         for x in range(row.size):
-            target[x] = 1.0 if row[x] > threshold else 0.0
+            target[x] = row[x] > threshold
     return out
 
 
@@ -82,7 +82,7 @@ def mud(image, mask, colour):
     for y in range(height):
         source, target, row = image[y], out[y], mask[y]
         for x in range(width):
-            m = np.float32(row[x]) if row[x] >= 0.8 else np.float32(0)
+            m = row[x] if row[x] >= np.float32(0.8) else np.float32(0)
             for c in range(3):
                 value = UNIT[source[x, c]] * (np.float32(1) - m) + colour[c] / 255.0 * m
                 target[x, c] = min(value, 1.0) * 255.0
