@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 import numpy as np
+import wrapt
 from mmcv.transforms import TRANSFORMS, BaseTransform
 
 from fan_dense import checks
@@ -142,3 +143,14 @@ class Corrupt(BaseTransform):
             f'{type(self).__name__}(corruption={self.corruptions}, severity={self.severities}, seed={self.seed}, '
             f'image_order={self.image_order!r}, prefix={self.prefix!r}, prob={self.prob})'
         )
+
+
+def _take_the_place_of_mmdets(_) -> None:
+    from mmdet.registry import TRANSFORMS as MMDET_TRANSFORMS
+
+    MMDET_TRANSFORMS.register_module(name='Corrupt', module=Corrupt, force=True)
+
+
+# mmdet has a transform of this name, without seed, order or record, for a package that no longer runs. In a config of
+# mmdet, type='Corrupt' would find that one first.
+wrapt.register_post_import_hook(_take_the_place_of_mmdets, 'mmdet.datasets.transforms')

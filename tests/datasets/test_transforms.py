@@ -18,9 +18,14 @@ def results(image=None, path='/data/val/a/1.png'):
     return dict(img=picture() if image is None else image, img_path=path)
 
 
-def test_it_is_registered_for_every_openmmlab_pipeline():
-    step = TRANSFORMS.build(dict(type='Corrupt', corruption='fog', severity=3, seed=0, image_order='bgr'))
-    assert isinstance(step, Corrupt)
+@pytest.mark.parametrize('scope', ['mmengine', 'mmdet', 'mmseg'])
+def test_it_is_what_configs_find_in_every_package(scope):
+    """mmdet has another transform of that name."""
+    from mmengine.registry import DefaultScope
+
+    with DefaultScope.overwrite_default_scope(scope):
+        step = TRANSFORMS.build(dict(type='Corrupt', corruption='fog', severity=3, seed=0, image_order='bgr'))
+    assert type(step) is Corrupt
 
 
 @pytest.mark.parametrize('name', ['gaussian_noise', 'fog', 'snow', 'jpeg_compression'])

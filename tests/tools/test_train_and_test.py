@@ -84,17 +84,18 @@ def test_a_corruption_in_the_config_is_guarded_in_any_tool(data, trained, tmp_pa
     from mmengine.config import Config
     from mmengine.runner import Runner
 
-    config = Config.fromfile(data / 'segmentation.py')
+    config = Config.fromfile(data / 'detection.py')
     steps = config.test_dataloader.dataset.pipeline
+    kept = ('img_id', 'img_path', 'ori_shape', 'img_shape', 'scale_factor')
     steps.insert(1, dict(type='Corrupt', corruption='fog', severity=2))
-    steps[-1].meta_keys = ('img_path', 'ori_shape', 'img_shape', 'corruption')
+    steps[-1].meta_keys = (*kept, 'corruption')
     config.custom_hooks = [dict(type='PixelGuard')]
     config.work_dir = str(tmp_path)
-    config.load_from = str(trained['segmentation'] / 'last.pth')
+    config.load_from = str(trained['detection'] / 'last.pth')
     Runner.from_cfg(config).test()
     steps[1].update(corruption=None, severity=None)
     Runner.from_cfg(config).test()
-    steps[-1].meta_keys = ('img_path', 'ori_shape', 'img_shape')
+    steps[-1].meta_keys = kept
     with pytest.raises(SilentlyClean, match='0 of 6 images carry a record'):
         Runner.from_cfg(config).test()
 
