@@ -32,6 +32,17 @@ class Options(DictAction):
         super().__call__(parser, namespace, values, option_string)
 
 
+def at_least(smallest: int) -> Callable[[str], int]:
+    """The ``type`` of an argument that is a whole number, ``smallest`` or larger."""
+
+    def whole_number(text: str) -> int:
+        if not text.lstrip('-').isdigit() or int(text) < smallest:
+            raise argparse.ArgumentTypeError(f'{text!r} is not a whole number, {smallest} or larger')
+        return int(text)
+
+    return whole_number
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are one line, and which knows ``--traceback``."""
 

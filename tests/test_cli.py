@@ -99,3 +99,13 @@ def test_options_keep_their_types(capsys):
     with pytest.raises(SystemExit):
         parser.parse_args(['--cfg-options', 'a.b'])
     assert capsys.readouterr().err.startswith("error: --cfg-options wants KEY=VALUE, got 'a.b'")
+
+
+@pytest.mark.parametrize('text', ['-1', '1', 'two', '1.5', ''])
+def test_whole_numbers_below_the_smallest_are_refused(text, capsys):
+    parser = cli.Parser('')
+    parser.add_argument('--workers', type=cli.at_least(2))
+    assert parser.parse_args(['--workers', '2']).workers == 2
+    with pytest.raises(SystemExit):
+        parser.parse_args([f'--workers={text}'])
+    assert f"argument --workers: '{text}' is not a whole number, 2 or larger" in capsys.readouterr().err

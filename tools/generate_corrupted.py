@@ -20,11 +20,11 @@ def parse() -> cli.Parser:
         '--corruptions', nargs='+', default=['common'], metavar='NAME', help=f'names, or {", ".join(SUBSETS)}'
     )
     parser.add_argument('--severities', nargs='+', type=int, default=[1, 2, 3, 4, 5], metavar='N')
-    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--seed', type=cli.at_least(0), default=0)
     parser.add_argument('--image-order', choices=('bgr', 'rgb'), default='bgr', help='order that a corruption sees')
     parser.add_argument('--format', choices=('png', 'jpg'), default='png', help='jpg is smaller, and not lossless')
     parser.add_argument('--keep-names', action='store_true', help='keep .jpg and the like, so that annotations fit')
-    parser.add_argument('--workers', type=int, default=1, help='processes')
+    parser.add_argument('--workers', type=cli.at_least(1), default=1, help='processes')
     parser.add_argument('--import', nargs='+', default=[], dest='imports', metavar='MODULE', help='where yours are')
     parser.add_argument('--dry-run', action='store_true', help='only say what it will take')
     parser.add_argument('--verify', action='store_true', help='only compare the files of DST with their digests')
@@ -47,7 +47,7 @@ def generate_corrupted(args) -> None:
     if args.dry_run:
         return
     corrupted.generate(args.src, args.dst, jobs, settings, args.workers, _progress_line())
-    print(f'{cost.files} files in {args.dst}')
+    print(f'{cost.files} files written to {args.dst}' if cost.files else f'{args.dst} is complete')
 
 
 def _spelled_out(chosen: list[str]) -> list[str]:

@@ -15,8 +15,8 @@ def parse() -> cli.Parser:
         '--corruptions', nargs='+', default=['all'], metavar='NAME', help=f'names, or {", ".join(SUBSETS)}'
     )
     parser.add_argument('--severities', nargs='+', type=int, default=[1, 2, 3, 4, 5], metavar='N')
-    parser.add_argument('--seed', type=int, default=0)
-    parser.add_argument('--cell', type=int, default=160, metavar='PIXELS', help='width of a small picture')
+    parser.add_argument('--seed', type=cli.at_least(0), default=0)
+    parser.add_argument('--cell', type=cli.at_least(32), default=160, metavar='PIXELS', help='width of a small picture')
     parser.add_argument('--import', nargs='+', default=[], dest='imports', metavar='MODULE', help='where yours are')
     parser.add_argument('--overwrite', action='store_true', help='replace a picture that is there')
     return parser
@@ -25,18 +25,18 @@ def parse() -> cli.Parser:
 def show_corruptions(args) -> None:
     import cv2
 
-    from fan_dense.corruptions.sheet import contact_sheet
+    from fan_dense.corruptions.sheet import check_name, contact_sheet, write
     from fan_dense.datasets.corrupted import read
     from fan_dense.files import refuse_existing
 
     for module in args.imports:
         importlib.import_module(module)
+    check_name(args.out)
     refuse_existing(args.out, overwrite=args.overwrite)
     image = cv2.cvtColor(read(args.image), cv2.COLOR_BGR2RGB)
     chosen = [name for one in args.corruptions for name in (names(one) if one in SUBSETS else (one,))]
     sheet = contact_sheet(image, chosen, args.severities, key=args.image.name, seed=args.seed, cell=args.cell)
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    cv2.imwrite(str(args.out), cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 85])
+    write(sheet, args.out)
     print(f'{len(chosen)} corruptions x {len(args.severities)} severities in {args.out}')
 
 

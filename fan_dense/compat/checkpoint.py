@@ -111,7 +111,8 @@ def _refusal(error: Exception) -> str:
         )
     reason = str(error).rpartition('WeightsUnpickler error:')[2].partition('In PyTorch 2.6')[0].strip()
     first_line = reason.partition('\n')[0]
-    return f'cannot be read as a checkpoint: {type(error).__name__} {first_line}'.rstrip()
+    why = f'{type(error).__name__} {first_line}'.rstrip()
+    return f'cannot be read as a checkpoint: it is none, or incomplete ({why})'
 
 
 def safely(load: Callable) -> Callable:

@@ -1,6 +1,7 @@
 """A contact sheet: corruptions down, severities across."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from PIL import Image as Pillow
@@ -11,6 +12,7 @@ from fan_dense.corruptions.registry import Image
 from fan_dense.corruptions.seeding import seed_for
 
 GAP = 4
+SUFFIXES = ('.png', '.jpg')
 PAPER, INK = (255, 255, 255), (20, 20, 20)
 
 
@@ -49,3 +51,23 @@ def contact_sheet(
             small = Pillow.fromarray(picture).resize((cell, height), Pillow.Resampling.BOX)
             sheet.paste(small, (label + (cell + GAP) * column, top))
     return np.asarray(sheet)
+
+
+def check_name(path: Path) -> None:
+    """Raise a ValueError unless :func:`write` can write a picture of that name."""
+    if path.suffix not in SUFFIXES:
+        raise ValueError(f'{path}: the name of a picture ends in {" or ".join(SUFFIXES)}')
+
+
+def write(sheet: np.ndarray, path: Path) -> None:
+    """Write a picture, (H, W, 3) uint8 in RGB order.
+
+    Raises:
+        OSError: it cannot be written there.
+    """
+    check_name(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Pillow.fromarray(sheet).save(path, quality=85)
+    except OSError as error:
+        raise OSError(f'picture {path} could not be written: {error.strerror}') from error

@@ -98,10 +98,13 @@ def plan(src: Path, dst: Path, corruptions: Iterable[str], severities: Iterable[
     twin = next((b for a, b in itertools.pairwise(keys) if _target(a, settings) == _target(b, settings)), None)
     if twin:
         raise DataError(
-            f'{src / twin} and its like of another suffix would be one {_target(twin, settings)}; keep the names'
+            f'{src / twin} and its like of another suffix would be one {_target(twin, settings)}; '
+            '--keep-names keeps them apart'
         )
     _check_manifest(dst, settings)
-    done = {(line['key'], line['corruption'], line['severity']) for line in _digests(dst)}
+    # a file that was deleted since is made again
+    kept = (line for line in _digests(dst) if (dst / line['file']).exists())
+    done = {(line['key'], line['corruption'], line['severity']) for line in kept}
     jobs = (Job(key, [one for one in conditions if (key, *one) not in done]) for key in keys)
     return [job for job in jobs if job.conditions]
 
@@ -180,11 +183,14 @@ def verify(dst: Path) -> int:
     manifest = _read_manifest(dst)
     if manifest['format'] != 'png':
         raise DataError(f'{dst} holds {manifest["format"]} files, whose pixels are not those of the digests')
-    lines = list(_digests(dst))
-    wrong = [line['file'] for line in lines if not _is_intact(dst / line['file'], line['digest'])]
+    digests = {line['file']: line['digest'] for line in _digests(dst)}
+    wrong = [file for file, digest in digests.items() if not _is_intact(dst / file, digest)]
     if wrong:
-        raise DataError(f'{len(wrong)} of {len(lines)} files of {dst} are missing or changed: {", ".join(wrong[:3])}')
-    return len(lines)
+        raise DataError(
+            f'{len(wrong)} of {len(digests)} files of {dst} are missing or changed: {", ".join(wrong[:3])}; '
+            'delete the changed ones and generate again'
+        )
+    return len(digests)
 
 
 def read(path: Path) -> np.ndarray:

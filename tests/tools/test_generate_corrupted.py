@@ -20,13 +20,17 @@ def test_it_says_the_cost_writes_reports_and_verifies(command, src, tmp_path):
     assert not (tmp_path / 'dst').exists()
     code, out, err = command('generate_corrupted', *argv)
     assert code == 0
-    assert '5 files in dst' in out
+    assert '5 files written to dst' in out
     assert '5/5 files' in err
     assert len(list((tmp_path / 'dst').rglob('*.png'))) == 5
     assert command('generate_corrupted', src, 'dst', '--verify')[:2] == (0, '5 files of dst are intact\n')
     (tmp_path / 'dst/fog/3/a.png').unlink()
     code, _, err = command('generate_corrupted', src, 'dst', '--verify')
-    assert (code, err) == (2, 'error: 1 of 5 files of dst are missing or changed: fog/3/a.png\n')
+    assert code == 2
+    assert err.startswith('error: 1 of 5 files of dst are missing or changed: fog/3/a.png; delete the changed ones')
+    assert command('generate_corrupted', *argv)[0] == 0
+    assert command('generate_corrupted', src, 'dst', '--verify')[:2] == (0, '5 files of dst are intact\n')
+    assert 'dst is complete' in command('generate_corrupted', *argv)[1]
 
 
 def test_corruptions_of_the_users_own(command, src, tmp_path, monkeypatch):

@@ -18,3 +18,5 @@ def test_contact_sheet(command, tmp_path):
     assert command('show_corruptions', 'image.png', '--overwrite', '--corruptions', 'fogg')[2].startswith(
         "error: unknown corruption 'fogg'; did you mean fog?"
     )
+    code, _, err = command('show_corruptions', 'image.png', '--out', 'sheet.xyz')
+    assert (code, err) == (2, 'error: sheet.xyz: the name of a picture ends in .png or .jpg\n')
