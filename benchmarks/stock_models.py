@@ -38,7 +38,8 @@ HEADER = """# Stock models of mmdet and mmseg
 Written by `python benchmarks/stock_models.py --write docs/stock_models.md`. Each model is built from the config that
 its package ships, from scratch, and makes one training step (loss, backward pass, the optimizer of the config) on two
 random images, and one prediction, on the CPU with one thread. What differs from the config is the size of the images,
-mixed precision and synchronised batch norm (off, for want of a GPU), and what is said in brackets.
+the threshold on scores (0, so that random weights find something), mixed precision and synchronised batch norm (off
+for want of a GPU), and what is said in brackets.
 
 {runs} of {all} run, with {versions}.
 
@@ -102,9 +103,9 @@ def run(stock: Stock) -> Result:
 
 
 def small(config: Config, stock: Stock) -> Config:
-    """The config without pretrained weights, without mixed precision, and for images of ``stock.size``."""
+    """The config without pretrained weights or mixed precision, for images of ``stock.size``."""
     config.merge_from_dict(stock.options)
-    without_weights(config.model)
+    from_scratch(config.model)
     preprocessor = config.model.setdefault('data_preprocessor', config.get('data_preprocessor', {}))
     config.channels = len(preprocessor.get('mean') or (0, 0, 0))
     if preprocessor.get('size'):
@@ -119,18 +120,20 @@ def small(config: Config, stock: Stock) -> Config:
     return config
 
 
-def without_weights(node) -> None:
-    """Take every file of weights out of a model's config, in place."""
+def from_scratch(node) -> None:
+    """Take every file of weights out of a model's config, and the thresholds on scores, in place."""
     if isinstance(node, dict):
-        if isinstance(node.get('init_cfg'), dict) and node['init_cfg'].get('type') == 'Pretrained':
+        if isinstance(node.get('init_cfg'), dict) and 'checkpoint' in node['init_cfg']:
             node['init_cfg'] = None
         for name in ('pretrained', 'teacher_ckpt'):
             if isinstance(node.get(name), str):
                 node[name] = None
+        if 'score_thr' in node:
+            node['score_thr'] = 0
         node = list(node.values())
     if isinstance(node, (list, tuple)):
         for item in node:
-            without_weights(item)
+            from_scratch(item)
 
 
 def train(model: BaseModel, config: Config, batch: dict) -> tuple[float, dict[str, float], set[str]]:
@@ -189,11 +192,11 @@ def detection_sample(stock: Stock, config: Config) -> Callable:
 
     def sample() -> DetDataSample:
         instances = InstanceData(bboxes=boxes.clone(), labels=labels.clone())
-        if 'with_mask' in loads:
+        if loads & {'with_mask', 'LoadPanopticAnnotations'}:
             instances.masks = BitmapMasks(masks, size, size)
         none = InstanceData(bboxes=boxes[:0].clone(), labels=labels[:0].clone())
         made = DetDataSample(metainfo=meta(size), gt_instances=instances, ignored_instances=none)
-        if 'with_seg' in loads:
+        if loads & {'with_seg', 'LoadPanopticAnnotations'}:
             made.gt_sem_seg = PixelData(sem_seg=torch.from_numpy(masks.max(0, keepdims=True)).long())
         return made
 
@@ -201,9 +204,10 @@ def detection_sample(stock: Stock, config: Config) -> Callable:
 
 
 def options_of(node) -> set[str]:
-    """The options that are switched on anywhere in a config."""
+    """The types and the options that are switched on anywhere in a config."""
     if isinstance(node, dict):
-        return {name for name, value in node.items() if value is True}.union(*map(options_of, node.values()))
+        here = {name for name, value in node.items() if value is True} | {str(node.get('type'))}
+        return here.union(*map(options_of, node.values()))
     return set().union(*map(options_of, node)) if isinstance(node, (list, tuple)) else set()
 
 

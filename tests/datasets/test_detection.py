@@ -152,7 +152,7 @@ def test_base_configs(name, monkeypatch):
         if name == 'camvid_instance':
             options.data_root = str(camvid())
         data = DATASETS.build(options)
-        assert len(data) == {'scenes_instance': (1600, 200), 'camvid_instance': (367, 101)}[name][data.test_mode]
+        assert len(data) == {'scenes_instance': (1600, 100), 'camvid_instance': (367, 101)}[name][data.test_mode]
         sample = data[0]['data_samples']
         assert len(data.metainfo['classes']) == len(data.metainfo['palette']) == {'s': 5, 'c': 3}[name[0]]
         assert sample.img_shape == sample.ori_shape == ((192, 256) if name[0] == 's' else (360, 480))

@@ -141,7 +141,7 @@ def test_base_configs(name):
         if name == 'camvid_semantic':
             options.data_root = str(camvid())
         data = DATASETS.build(options)
-        assert len(data) == {'scenes_semantic': (1600, 200), 'camvid_semantic': (367, 101)}[name][data.test_mode]
+        assert len(data) == {'scenes_semantic': (1600, 100), 'camvid_semantic': (367, 101)}[name][data.test_mode]
         assert len(data.metainfo['classes']) == 11
         item = data[0]
         assert item['inputs'].shape[1:] == labels_of(item).shape
