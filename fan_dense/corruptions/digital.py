@@ -65,10 +65,18 @@ def elastic_transform(
 
 @define('pixelate')
 def pixelate(image: Image, severity: int) -> Image:
-    height, width, _ = image.shape
+    height, width, channels = image.shape
     c = PIXELATE[severity - 1]
-    small = _pillow(image).resize((int(width * c), int(height * c)), Pillow.Resampling.BOX)
-    return np.array(small.resize((width, height), Pillow.Resampling.NEAREST)).reshape(image.shape)
+    small = np.asarray(_pillow(image).resize((int(width * c), int(height * c)), Pillow.Resampling.BOX))
+    small = small.reshape(*small.shape[:2], channels)
+    return colour.take(small, _nearest(len(small), height), _nearest(small.shape[1], width))
+
+
+def _nearest(size: int, count: int) -> np.ndarray:
+    """Which of ``size`` samples is nearest to each of ``count``, added up step by step as Pillow does."""
+    step = np.full(count, size / count)
+    step[0] /= 2
+    return np.cumsum(step).astype(np.int64)
 
 
 @define('jpeg_compression')

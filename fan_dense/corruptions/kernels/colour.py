@@ -3,6 +3,8 @@
 import numpy as np
 from numba import njit, uint8
 
+UNIT = np.arange(256) / 255.0
+
 
 @njit(cache=True, nogil=True)
 def lookup(image, table):
@@ -10,10 +12,29 @@ def lookup(image, table):
     out = np.empty_like(image)
     height, width, channels = image.shape
     for y in range(height):
-        source, target = image[y], out[y]
-        for x in range(width):
-            for c in range(channels):
-                target[x, c] = table[c, source[x, c]]
+        source, target = image[y].reshape(-1), out[y].reshape(-1)
+        for c in range(channels):
+            levels = table[c]
+            for i in range(c, width * channels, channels):
+                target[i] = levels[source[i]]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def take(image, rows, columns):
+    """image[rows][:, columns], image (H, W, C), where rows only grow: one that is wanted again is copied."""
+    channels = image.shape[2]
+    samples = np.empty(len(columns) * channels, np.int32)
+    for i in range(samples.size):
+        samples[i] = columns[i // channels] * channels + i % channels
+    out = np.empty((len(rows), len(columns), channels), np.uint8)
+    for y in range(len(rows)):
+        source, target = image[rows[y]].reshape(-1), out[y].reshape(-1)
+        if y and rows[y] == rows[y - 1]:
+            target[:] = out[y - 1].reshape(-1)
+        else:
+            for i in range(samples.size):
+                target[i] = source[samples[i]]
     return out
 
 
@@ -30,15 +51,16 @@ def reverse(image):
 
 @njit(cache=True, nogil=True)
 def mean(image):
-    """Mean of each channel of image (H, W, C) / 255, summed pixel by pixel in float64, as numpy does."""
+    """Mean of each channel of image (H, W, C) / 255, C up to 3, summed pixel by pixel in float64, as numpy does."""
     height, width, channels = image.shape
-    total = np.zeros(channels)
-    for y in range(height):
-        row = image[y]
-        for x in range(width):
-            for c in range(channels):
-                total[c] += row[x, c] / 255.0
-    return total / (height * width)
+    flat = image.reshape(-1)
+    second, third = min(1, channels - 1), min(2, channels - 1)
+    a = b = c = 0.0
+    for i in range(0, flat.size, channels):
+        a += UNIT[flat[i]]
+        b += UNIT[flat[i + second]]
+        c += UNIT[flat[i + third]]
+    return np.array([a, b, c])[:channels] / (height * width)
 
 
 @njit(cache=True, nogil=True)
@@ -54,9 +76,9 @@ def hsv(image, saturation_gain, saturation_shift, value_shift):
         source, target = image[y], out[y]
         for x in range(width):
             target[x, 0], target[x, 1], target[x, 2] = _pixel(
-                source[x, 0] / 255.0,
-                source[x, 1] / 255.0,
-                source[x, 2] / 255.0,
+                UNIT[source[x, 0]],
+                UNIT[source[x, 1]],
+                UNIT[source[x, 2]],
                 saturation_gain,
                 saturation_shift,
                 value_shift,
