@@ -59,6 +59,7 @@ def run(command: Callable[[argparse.Namespace], None], parser: argparse.Argument
     args = parser.parse_args(argv)
     # what the libraries have to say about their own code
     warnings.filterwarnings('ignore', module=r'mm(engine|cv|det|seg)\.')
+    warnings.filterwarnings('ignore', message='This DataLoader will create')
     try:
         command(args)
     except KeyboardInterrupt:

@@ -9,11 +9,13 @@ from pathlib import Path
 from mmengine.config import Config
 from mmengine.device import get_device
 from mmengine.dist import get_rank
+from mmengine.hooks import Hook
 from mmengine.logging import print_log
 from mmengine.runner import Runner
 
 from fan_dense import configuration, curves
 from fan_dense.corruptions import names
+from fan_dense.datasets.wrappers import check_classes
 from fan_dense.evaluation import scores
 from fan_dense.files import write_atomically
 from fan_dense.runner import ConsoleRunner
@@ -45,6 +47,15 @@ class TrainingResult:
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), indent=2) + '\n'
+
+
+class ClassCheck(Hook):
+    """Stops a training whose annotation files do not know the classes that it is for."""
+
+    def before_train(self, runner) -> None:
+        check_classes(runner.train_dataloader.dataset)
+        if runner.val_loop is not None:
+            check_classes(runner.val_dataloader.dataset)
 
 
 def train(
@@ -92,6 +103,7 @@ def train(
     if cfg.get('val_evaluator'):
         cfg.val_evaluator = scores.exact(cfg.val_evaluator)
     runner = ConsoleRunner.from_cfg(cfg)
+    runner.register_hook(ClassCheck())
     if get_rank() == 0:
         record = {'config': str(config), 'settings': settings}
         write_atomically(folder / RECORD, json.dumps(record, indent=1) + '\n')

@@ -38,7 +38,9 @@ class ExactCocoMetric(CocoMetric):
             for kind in self.metrics:
                 stats, by_class = self._evaluate(kind, load(files[kind]))
                 scores |= {f'{kind}_{name}': value for name, value in zip(_STATS, stats)}
-                self.per_class[f'{kind}_mAP'] = dict(zip(self.dataset_meta['classes'], by_class))
+                # in the order of the file, which need not be that of the data set's classes
+                names = [category['name'] for category in self._coco_api.loadCats(self.cat_ids)]
+                self.per_class[f'{kind}_mAP'] = dict(zip(names, by_class))
         print_log(f'AP of each class:\n{table(self.per_class)}', logger='current')
         return scores
 

@@ -16,6 +16,7 @@ from mmengine.registry import DATASETS, LOOPS, init_default_scope
 from mmengine.runner import Runner
 
 from fan_dense import configuration, versions
+from fan_dense.datasets.wrappers import check_classes
 from fan_dense.evaluation import pipeline, scores
 from fan_dense.evaluation.drawing import DrawPredictions
 from fan_dense.evaluation.guard import PixelGuard
@@ -130,6 +131,7 @@ def prepare(cfg: Config, checkpoint: Path) -> Subject:
         dataset = DATASETS.build(cfg.test_dataloader.dataset)
         if hasattr(dataset, 'full_init'):
             dataset.full_init()
+    check_classes(dataset)
     if len(dataset) == 0:
         raise ValueError(f'the test data set of {cfg.filename} is empty: {cfg.test_dataloader.dataset}')
     return Subject(cfg, checkpoint, file_digest(checkpoint), runner, dataset, guard)

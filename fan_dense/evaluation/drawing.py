@@ -8,6 +8,7 @@ import numpy as np
 import pycocotools.mask
 from mmengine.evaluator import BaseMetric
 
+from fan_dense.datasets.wrappers import parts
 from fan_dense.evaluation import pipeline
 from fan_dense.evaluation.result import Condition
 
@@ -37,7 +38,7 @@ class DrawPredictions(BaseMetric):
         # which data set and index an image comes from
         self.origin = {
             part.get_data_info(index)['img_path']: (part, index)
-            for part in pipeline.parts(dataset)
+            for part in parts(dataset)
             for index in range(len(part))
         }
 

@@ -5,18 +5,8 @@ from collections.abc import Iterator
 from mmcv.transforms import LoadImageFromFile
 
 from fan_dense.datasets.transforms import Corrupt, image_key
+from fan_dense.datasets.wrappers import parts
 from fan_dense.evaluation.result import Condition
-
-
-def parts(dataset) -> Iterator:
-    """The data sets with images inside wrappers such as ``ConcatDataset`` and ``RepeatDataset``."""
-    if hasattr(dataset, 'datasets'):
-        for one in dataset.datasets:
-            yield from parts(one)
-    elif hasattr(dataset, 'dataset'):
-        yield from parts(dataset.dataset)
-    else:
-        yield dataset
 
 
 def set_condition(dataset, condition: Condition) -> None:

@@ -142,6 +142,14 @@ def test_annotations_that_are_not_coco(refused, copy, text):
     assert 'annotations.json is not a COCO annotation file: ' in refused('train', copy / 'detection.py')
 
 
+def test_annotations_without_some_of_the_classes(refused, copy):
+    content = json.loads((copy / 'annotations.json').read_text())
+    content['categories'] = content['categories'][:1]
+    (copy / 'annotations.json').write_text(json.dumps(content))
+    err = refused('train', copy / 'detection.py')
+    assert 'annotations.json has categories for 1 of the 2 classes of CocoDataset' in err
+
+
 def test_images_without_annotations_train_on(command, copy):
     """A batch of two images without a single object."""
     content = json.loads((copy / 'annotations.json').read_text())
