@@ -16,6 +16,7 @@ FOLLOWS = {
     'fan_dense.datasets.transforms': 'mmcv.transforms',
     'fan_dense.datasets.detection': 'mmdet.datasets',
     'fan_dense.datasets.segmentation': 'mmseg.datasets',
+    'fan_dense.evaluation.guard': 'mmengine.hooks',
 }
 
 

@@ -1,6 +1,8 @@
 """Every config loads, and its numbers fit each other and the published recipe."""
 
 import functools
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,7 @@ def test_the_recipe_of_cityscapes(name):
     assert (test.mode, tuple(test.crop_size), tuple(test.stride)) == ('slide', (1024, 1024), (768, 768))
 
 
+@pytest.mark.filterwarnings('ignore::UserWarning')  # of mmseg, about its own code
 def test_weight_decay_and_learning_rate_of_each_group():
     """The optimizer as mmengine builds it from the config, on the config's own heads."""
     from mmengine.optim import build_optim_wrapper
@@ -119,6 +122,16 @@ def test_corrupted_variants(name):
     prefix = chosen.data_prefix.get('img') or chosen.data_prefix.img_path
     assert Path(step.prefix) == Path(chosen.data_root, prefix)
     assert not list(configuration.steps(config.train_dataloader, 'Corrupt'))
+
+
+def test_what_a_corrupted_config_names_is_registered_by_importing_the_package():
+    """Without any of our commands: in a process of its own, as mmdet's tools run it."""
+    code = (
+        'import fan_dense, mmdet.utils; mmdet.utils.register_all_modules(); from mmdet.registry import HOOKS, TRANSFORMS;'
+        "print(HOOKS.get('PixelGuard').__module__, TRANSFORMS.get('Corrupt').__module__)"
+    )
+    shown = subprocess.run([sys.executable, '-W', 'ignore', '-c', code], capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == ['fan_dense.evaluation.guard', 'fan_dense.datasets.transforms']
 
 
 def test_the_data_folder_comes_from_the_environment(monkeypatch):
