@@ -127,7 +127,8 @@ def test_corrupted_variants(name):
 def test_what_a_corrupted_config_names_is_registered_by_importing_the_package():
     """Without any of our commands: in a process of its own, as mmdet's tools run it."""
     code = (
-        'import fan_dense, mmdet.utils; mmdet.utils.register_all_modules(); from mmdet.registry import HOOKS, TRANSFORMS;'
+        'import fan_dense, mmdet.utils; mmdet.utils.register_all_modules();'
+        'from mmdet.registry import HOOKS, TRANSFORMS;'
         "print(HOOKS.get('PixelGuard').__module__, TRANSFORMS.get('Corrupt').__module__)"
     )
     shown = subprocess.run([sys.executable, '-W', 'ignore', '-c', code], capture_output=True, text=True, check=True)
