@@ -69,7 +69,23 @@ class ConditionResult:
 
     def to_json(self) -> str:
         """JSON text; NaN is written as null."""
-        return json.dumps(_nan_to_none(asdict(self)), indent=2) + '\n'
+        return json.dumps(nan_to_none(asdict(self)), indent=2) + '\n'
+
+    @classmethod
+    def from_json(cls, text: str) -> 'ConditionResult':
+        """What :meth:`to_json` wrote; null is NaN again.
+
+        Raises:
+            ValueError: the text is something else.
+        """
+        try:
+            values = json.loads(text)
+            condition = Condition(**values.pop('condition'))
+            values['metrics'] = _none_to_nan(values['metrics'])
+            values['per_class'] = {name: _none_to_nan(classes) for name, classes in values['per_class'].items()}
+            return cls(condition=condition, **values)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f'not the result of a condition: {type(error).__name__}: {error}') from error
 
     def summary(self) -> str:
         """The condition and its main figures, in a few lines."""
@@ -83,9 +99,14 @@ class ConditionResult:
         return '\n'.join(lines)
 
 
-def _nan_to_none(node):
+def nan_to_none(node):
+    """Nested dicts and lists with None for NaN, which JSON does not have."""
     if isinstance(node, dict):
-        return {key: _nan_to_none(value) for key, value in node.items()}
+        return {key: nan_to_none(value) for key, value in node.items()}
     if isinstance(node, (list, tuple)):
-        return [_nan_to_none(value) for value in node]
+        return [nan_to_none(value) for value in node]
     return None if isinstance(node, float) and math.isnan(node) else node
+
+
+def _none_to_nan(figures: dict) -> dict[str, float]:
+    return {name: math.nan if value is None else value for name, value in figures.items()}

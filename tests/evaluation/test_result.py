@@ -1,4 +1,5 @@
 import json
+import math
 
 import pytest
 
@@ -50,9 +51,21 @@ def test_json_has_null_for_what_is_absent_and_the_summary_is_short():
     assert read['metrics'] == {'mIoU': 0.25, 'mAcc': None}
     assert read['per_class']['IoU'] == {'car': 0.25, 'bus': None}
     assert read['condition'] == dict(corruption='fog', severity=3, seed=0, image_order='bgr')
+    again = ConditionResult.from_json(result.to_json())
+    assert again.condition == result.condition
+    assert again.to_json() == result.to_json()
+    assert math.isnan(again.metrics['mAcc'])
     assert result.summary().splitlines() == [
         'fog 3, seed 0, bgr',
         'mIoU 0.2500  mAcc nan',
         '4 images in 1.5 s, pixels dddddddddddd',
         'fog left 1 images unchanged',
     ]
+
+
+@pytest.mark.parametrize(
+    'text', ['', '[]', '{}', '{"condition": {"corruption": "fog"}}', '{"condition": {}, "metrics": 1}']
+)
+def test_another_file_is_no_result(text):
+    with pytest.raises(ValueError, match='not the result of a condition'):
+        ConditionResult.from_json(text)
