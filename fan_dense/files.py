@@ -5,13 +5,13 @@ import tempfile
 from pathlib import Path
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a text file so that it is there with all its content or not at all, whenever the process dies."""
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write a file, a text as UTF-8, so that it is there whole or not at all, whenever the process dies."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f'.{path.name}.')
     try:
-        with os.fdopen(handle, 'w') as file:
-            file.write(text)
+        with os.fdopen(handle, 'wb') as file:
+            file.write(content.encode() if isinstance(content, str) else content)
         os.chmod(temporary, 0o644)  # mkstemp makes it readable by its owner only
         os.replace(temporary, path)
     except BaseException:

@@ -6,8 +6,10 @@ from fan_dense.files import refuse_existing, write_atomically
 def test_a_file_is_written_whole_into_new_folders(tmp_path):
     path = tmp_path / 'a' / 'b.json'
     write_atomically(path, 'first')
-    write_atomically(path, 'second')
-    assert path.read_text() == 'second'
+    write_atomically(path, 'zweites: ü')
+    assert path.read_bytes() == b'zweites: \xc3\xbc'
+    write_atomically(path, b'\x00\r\n')
+    assert path.read_bytes() == b'\x00\r\n'
     assert [one.name for one in path.parent.iterdir()] == ['b.json']
 
 
