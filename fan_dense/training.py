@@ -14,9 +14,9 @@ from mmengine.logging import print_log
 from mmengine.runner import Runner
 
 from fan_dense import configuration, curves
-from fan_dense.corruptions import names
 from fan_dense.datasets.wrappers import check_classes
 from fan_dense.evaluation import scores
+from fan_dense.evaluation.zero_shot import training_corruptions
 from fan_dense.files import write_atomically
 from fan_dense.runner import ConsoleRunner
 
@@ -163,11 +163,7 @@ def last_checkpoint(folder: Path) -> str | None:
 
 def zero_shot_warnings(cfg: Config) -> list[str]:
     """A line if the training pipeline contains a corruption of the benchmarks: scores under it are not zero-shot."""
-    used = set()
-    for step in configuration.steps(cfg.train_dataloader, 'Corrupt'):
-        chosen = step.get('corruption')
-        used.update([chosen] if isinstance(chosen, str) else chosen or [])
-    tested = sorted(used & set(names('all')))
+    tested = training_corruptions(cfg.train_dataloader)
     if not tested:
         return []
     return [

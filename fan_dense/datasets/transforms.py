@@ -1,6 +1,5 @@
 """``Corrupt``: a corruption of the decoded image, in front of the pipelines of mmdet and mmseg."""
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import PurePath
 
@@ -9,13 +8,7 @@ import wrapt
 from mmcv.transforms import TRANSFORMS, BaseTransform
 
 from fan_dense import checks
-
-
-def digest(image: np.ndarray) -> str:
-    """Hex digest (128 bits) of an image's pixels and shape."""
-    state = hashlib.sha256(repr((image.shape, image.dtype.str)).encode())
-    state.update(np.ascontiguousarray(image))
-    return state.hexdigest()[:32]
+from fan_dense.corruptions import corrupt, digest, seed_for
 
 
 def image_key(path: str, prefix: str | None) -> str:
@@ -120,14 +113,10 @@ class Corrupt(BaseTransform):
         (name,), (severity,) = self.corruptions, self.severities
         if name is None:
             return None, None, None
-        from fan_dense.corruptions import seed_for
-
         return name, severity, seed_for(self.seed, key, name, severity)
 
     def _apply(self, image: np.ndarray, name: str, severity: int, rng: np.random.Generator) -> np.ndarray:
         """The corrupted image, (H, W, 3) uint8, in the order of ``image``."""
-        from fan_dense.corruptions import corrupt
-
         if image.dtype != np.uint8:
             raise ValueError(
                 f'Corrupt needs the decoded 8-bit image, got {image.dtype}: place it directly after the '

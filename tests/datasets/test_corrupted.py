@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from mmcv.transforms import LoadImageFromFile
 
+from fan_dense.corruptions import digest
 from fan_dense.datasets import corrupted
 from fan_dense.datasets.check import DataError, MissingDataError
 from fan_dense.datasets.corrupted import Condition, Settings, generate, plan, verify
 from fan_dense.datasets.transforms import Corrupt
-from fan_dense.datasets.transforms import digest as transform_digest
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_loading_a_copy_gives_what_is_made_on_the_fly(src, tmp_path, order):
             saved = load({'img_path': str(tmp_path / 'dst' / name / '2' / copy)})
             np.testing.assert_array_equal(saved['img'], made['img'])
             line = next(one for one in lines(tmp_path / 'dst') if (one['key'], one['corruption']) == (key, name))
-            assert line['digest'] == made['corruption']['seen'] == transform_digest(saved['img'])
+            assert line['digest'] == made['corruption']['seen'] == digest(saved['img'])
 
 
 def lines(dst):

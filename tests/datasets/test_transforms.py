@@ -6,8 +6,8 @@ from mmcv.transforms import TRANSFORMS
 from torch.utils.data import DataLoader, Dataset
 
 import fan_dense  # noqa: F401
-from fan_dense.corruptions import corrupt, seed_for
-from fan_dense.datasets.transforms import Corrupt, digest, image_key
+from fan_dense.corruptions import corrupt, digest, seed_for
+from fan_dense.datasets.transforms import Corrupt, image_key
 
 
 def picture(seed=0, size=(40, 56)):

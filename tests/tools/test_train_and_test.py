@@ -11,8 +11,9 @@ import cv2
 import numpy as np
 import pytest
 
-from fan_dense import configuration, corruptions
-from fan_dense.datasets.transforms import digest
+from fan_dense import configuration
+from fan_dense.corruptions import digest
+from fan_dense.datasets import transforms
 from fan_dense.evaluation import condition
 from fan_dense.evaluation.guard import SilentlyClean
 from fan_dense.evaluation.result import Condition
@@ -65,7 +66,7 @@ def test_conditions_do_not_depend_on_what_ran_before(data, trained, tmp_path):
 
 
 def test_a_corruption_that_changes_nothing_fails_the_run(data, trained, tmp_path, monkeypatch):
-    monkeypatch.setattr(corruptions, 'corrupt', lambda image, *args, **kwargs: image.copy())
+    monkeypatch.setattr(transforms, 'corrupt', lambda image, *args, **kwargs: image.copy())
     out = tmp_path / 'out.json'
     with pytest.raises(SilentlyClean, match='fog changed no pixel in any of the 6 images'):
         condition.evaluate(
