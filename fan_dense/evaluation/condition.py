@@ -6,39 +6,21 @@
 import contextlib
 import copy
 import io
-import time
-from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 
 from mmengine.config import Config
-from mmengine.registry import DATASETS, LOOPS, init_default_scope
-from mmengine.runner import Runner
+from mmengine.registry import DATASETS, init_default_scope
 
-from fan_dense import configuration, versions
+from fan_dense import configuration
 from fan_dense.datasets.wrappers import check_classes
-from fan_dense.evaluation import pipeline, scores
-from fan_dense.evaluation.drawing import DrawPredictions
-from fan_dense.evaluation.guard import PixelGuard
-from fan_dense.evaluation.progress import Progress
+from fan_dense.evaluation.guard import SilentlyClean
+from fan_dense.evaluation.loop import Subject, run_conditions
 from fan_dense.evaluation.result import Condition, ConditionResult
 from fan_dense.evaluation.weights import file_digest, load_exactly
 from fan_dense.files import refuse_existing, write_atomically
 from fan_dense.runner import QuietRunner
 
 DEFAULT_SEVERITY = 3
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A model with its weights and its test data, ready for any number of conditions."""
-
-    config: Config
-    checkpoint: Path
-    checkpoint_digest: str
-    runner: Runner
-    dataset: object
-    guard: PixelGuard
 
 
 def evaluate(
@@ -112,68 +94,39 @@ def requested(cfg, corruption=None, severity=None, seed=None, image_order=None) 
     return Condition(**chosen)
 
 
-def prepare(cfg: Config, checkpoint: Path) -> Subject:
-    """Build the model and the test data of ``cfg`` and load ``checkpoint``, which must fit the model exactly."""
-    configuration.check_data(cfg, 'test_dataloader')
+def prepare(cfg: Config, checkpoint: Path, dataset=None) -> Subject:
+    """Build the model and the test data of ``cfg`` and load ``checkpoint``, which must fit the model exactly.
+
+    Args:
+        cfg: config with ``work_dir``.
+        checkpoint: weights.
+        dataset: the test data, where they are built already.
+    """
     cfg = copy.deepcopy(cfg)
-    model_only = Config(
-        {k: v for k, v in cfg.items() if not k.startswith(('train_', 'val_', 'test_', 'optim', 'param'))}
-    )
+    configuration.check_data(cfg, 'test_dataloader')
+    others = ('train_', 'val_', 'test_', 'optim', 'param')
+    model_only = Config({name: value for name, value in cfg.items() if not name.startswith(others)})
     model_only.auto_scale_lr = None
-    guard = PixelGuard()
-    with _quiet():
+    # the loop looks at the pixels itself
+    model_only.custom_hooks = [hook for hook in cfg.get('custom_hooks') or () if hook['type'] != 'PixelGuard']
+    with contextlib.redirect_stdout(io.StringIO()):
         runner = QuietRunner.from_cfg(model_only)
-        runner.register_hook(guard)
-        runner.register_hook(Progress())
         runner.call_hook('before_run')
         load_exactly(runner, checkpoint, cfg.filename)
-        init_default_scope(cfg.get('default_scope', 'mmengine'))
-        dataset = DATASETS.build(cfg.test_dataloader.dataset)
-        if hasattr(dataset, 'full_init'):
-            dataset.full_init()
+        if dataset is None:
+            init_default_scope(cfg.get('default_scope', 'mmengine'))
+            dataset = DATASETS.build(cfg.test_dataloader.dataset)
+            if hasattr(dataset, 'full_init'):
+                dataset.full_init()
     check_classes(dataset)
     if len(dataset) == 0:
         raise ValueError(f'the test data set of {cfg.filename} is empty: {cfg.test_dataloader.dataset}')
-    return Subject(cfg, checkpoint, file_digest(checkpoint), runner, dataset, guard)
+    return Subject(cfg, checkpoint, file_digest(checkpoint), runner, dataset)
 
 
 def run(subject: Subject, condition: Condition, *, show_dir: str | Path | None = None) -> ConditionResult:
     """Evaluate ``subject`` under ``condition``."""
-    runner, cfg = subject.runner, subject.config
-    started = time.monotonic()
-    pipeline.set_condition(subject.dataset, condition)
-    drawing = [DrawPredictions(Path(show_dir, condition.file_stem), condition, subject.dataset)] if show_dir else []
-    with _quiet():
-        loop = LOOPS.build(
-            {'type': 'TestLoop', **cfg.get('test_cfg', {})},
-            default_args=dict(
-                runner=runner,
-                dataloader=runner.build_dataloader({**cfg.test_dataloader, 'dataset': subject.dataset}),
-                evaluator=runner.build_evaluator([*scores.exact(cfg.test_evaluator), *drawing]),
-            ),
-        )
-        runner._test_loop = loop  # the hooks look at the runner's loop, and mmengine has no other way to set it
-        reported = loop.run()
-    report = subject.guard.report
-    return ConditionResult(
-        condition=condition,
-        config=str(cfg.filename),
-        checkpoint=str(subject.checkpoint),
-        checkpoint_digest=subject.checkpoint_digest,
-        # mmdet prefixes its figures: 'coco/bbox_mAP'
-        metrics={name.rpartition('/')[2]: float(value) for name, value in reported.items()},
-        per_class=scores.per_class(loop.evaluator),
-        images=report.images,
-        pixel_digest=report.digest,
-        unchanged_images=list(report.unchanged),
-        seconds=time.monotonic() - started,
-        finished=datetime.now(timezone.utc).isoformat(timespec='seconds'),
-        versions=versions.installed(),
-    )
-
-
-@contextlib.contextmanager
-def _quiet():
-    """Keep what pycocotools prints away from the result; the console's log handlers have their own stream."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        yield
+    ((_, outcomes),) = run_conditions([subject], [condition], show_dirs=[show_dir])
+    if isinstance(outcomes, SilentlyClean):
+        raise outcomes
+    return outcomes[0].result

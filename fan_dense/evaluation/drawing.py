@@ -25,7 +25,7 @@ class DrawPredictions(BaseMetric):
 
     Args:
         folder: where the pictures go; the folders of the image keys are kept.
-        condition: for the caption.
+        condition: under which the image is shown, and which the caption names.
         dataset: the built test data set, to read the image at its own size and the ground truth.
         threshold: detections below this score are not drawn.
     """
@@ -44,7 +44,7 @@ class DrawPredictions(BaseMetric):
 
     def process(self, data_batch, data_samples) -> None:
         for sample in data_samples:
-            image, info = pipeline.corrupted_image(*self.origin[sample['img_path']])
+            image, info = pipeline.corrupted_image(*self.origin[sample['img_path']], self.condition)
             key = sample['corruption']['key']
             caption = f'{self.condition.describe()}    {key}'
             if 'pred_sem_seg' in sample:

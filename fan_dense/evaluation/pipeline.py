@@ -1,6 +1,6 @@
 """Placing ``Corrupt`` in the test pipeline of a data set that is already built."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from mmcv.transforms import LoadImageFromFile
 
@@ -9,33 +9,43 @@ from fan_dense.datasets.wrappers import parts
 from fan_dense.evaluation.result import Condition
 
 
-def set_condition(dataset, condition: Condition) -> None:
+def set_condition(dataset, condition: Condition, step: Callable[..., Corrupt] = Corrupt) -> None:
     """Let every image of ``dataset`` be corrupted as ``condition`` says, in place of any ``Corrupt`` that is there.
+
+    Args:
+        dataset: a built data set, or a wrapper of some.
+        condition: what to do.
+        step: makes the transform that does it.
 
     Raises:
         ValueError: the image is not loaded at the top level of the pipeline, so that there is no place for it.
     """
     for part in parts(dataset):
+        corrupt = corruption_step(part, condition, step)
         steps = part.pipeline.transforms
-        declared = [step.prefix for step in steps if isinstance(step, Corrupt) and step.prefix is not None]
-        steps[:] = [step for step in steps if not isinstance(step, Corrupt)]
-        corrupt = Corrupt(
-            corruption=condition.corruption,
-            severity=condition.severity,
-            seed=condition.seed,
-            image_order=condition.image_order,
-            prefix=image_folder(part) or (declared[0] if declared else None),
-        )
+        steps[:] = _without_corruption(steps)
         steps.insert(_loading_step(steps) + 1, corrupt)
         for pack in _packing_steps(part.pipeline):
             pack.meta_keys = tuple(dict.fromkeys((*pack.meta_keys, 'img_path', 'corruption')))
 
 
-def corrupted_image(part, index: int):
-    """Image ``index`` of an innermost data set as ``Corrupt`` leaves it, (H, W, 3) uint8 BGR, and its data info."""
-    steps = part.pipeline.transforms
+def corruption_step(part, condition: Condition, step: Callable[..., Corrupt] = Corrupt) -> Corrupt:
+    """The transform that corrupts the images of an innermost data set as ``condition`` says."""
+    declared = [one.prefix for one in part.pipeline.transforms if isinstance(one, Corrupt) and one.prefix is not None]
+    return step(
+        corruption=condition.corruption,
+        severity=condition.severity,
+        seed=condition.seed,
+        image_order=condition.image_order,
+        prefix=image_folder(part) or (declared[0] if declared else None),
+    )
+
+
+def corrupted_image(part, index: int, condition: Condition):
+    """Image ``index`` of an innermost data set under ``condition``, (H, W, 3) uint8 BGR, and its data info."""
+    steps = _without_corruption(part.pipeline.transforms)
     results = part.get_data_info(index)
-    for step in steps[: _loading_step(steps) + 2]:
+    for step in (*steps[: _loading_step(steps) + 1], corruption_step(part, condition)):
         results = step(results)
     return results['img'], part.get_data_info(index)
 
@@ -51,6 +61,10 @@ def image_folder(part) -> str | None:
     except ValueError:
         return None  # a data set that names its images itself
     return folder
+
+
+def _without_corruption(steps: list) -> list:
+    return [step for step in steps if not isinstance(step, Corrupt)]
 
 
 def _loading_step(steps: list) -> int:

@@ -43,7 +43,7 @@ def test_it_follows_the_loading_step_and_knows_the_image_folder(folder):
     results = dataset[0]
     assert results['img'].shape == (20, 20, 3)
     assert results['corruption']['key'] == 'x/0.png'
-    image, info = corrupted_image(dataset, 0)
+    image, info = corrupted_image(dataset, 0, FOG)
     assert image.shape == (40, 50, 3)
     assert 'img' not in info
     alone = Corrupt('fog', 3, seed=4, prefix=str(folder))

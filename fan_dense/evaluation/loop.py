@@ -1,0 +1,251 @@
+"""Running models over the images of one condition after another."""
+
+import contextlib
+import copy
+import io
+import itertools
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+import torch
+from mmengine.config import Config
+from mmengine.dist import all_gather_object, get_dist_info
+from mmengine.evaluator import Evaluator
+from mmengine.registry import LOOPS, DefaultScope
+from mmengine.runner import Runner
+
+from fan_dense import versions
+from fan_dense.evaluation import scores, stream
+from fan_dense.evaluation.drawing import DrawPredictions
+from fan_dense.evaluation.guard import SilentlyClean, examine
+from fan_dense.evaluation.progress import Progress
+from fan_dense.evaluation.result import Condition, ConditionResult
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model with its weights and its test data, ready for any number of conditions."""
+
+    config: Config
+    checkpoint: Path
+    checkpoint_digest: str
+    runner: Runner
+    dataset: object
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one model made of one condition.
+
+    Attributes:
+        result: scores, to be written.
+        records: name -> what each image contributed; see :mod:`fan_dense.evaluation.records`. Empty on all ranks but 0.
+        seconds: phase -> seconds. Of the workers together: decode, corrupt (and its digests), transform. Of the main
+            process: wait (for the workers), network, metric, other; their sum is total.
+    """
+
+    result: ConditionResult
+    records: dict
+    seconds: dict[str, float]
+
+
+def run_conditions(
+    subjects: Sequence[Subject],
+    conditions: Iterable[Condition],
+    *,
+    images: Sequence[int] | None = None,
+    workers: int | None = None,
+    show_dirs: Sequence[Path | None] | None = None,
+    progress: Progress | None = None,
+) -> Iterator[tuple[Condition, list[Outcome] | SilentlyClean]]:
+    """Evaluate all ``subjects`` under each condition; every image is decoded and corrupted once for all of them.
+
+    Args:
+        subjects: models with the same data; the first one's is used.
+        conditions: taken one at a time, shortly before they are due.
+        images: indices of the images to look at, default all.
+        workers: processes that decode and corrupt, default as the config says.
+        show_dirs: of each subject, a folder in which to draw every prediction, or None.
+        progress: default, one for each condition.
+
+    Yields:
+        The condition, and what each subject made of it, or why its pixels cannot be trusted.
+    """
+    first = subjects[0]
+    loader = dict(first.config.test_dataloader)
+    if workers is not None:
+        loader['num_workers'] = workers
+    images = range(len(first.dataset)) if images is None else images
+    rank, world_size = get_dist_info()
+    contestants = [_Contestant(*pair) for pair in zip(subjects, show_dirs or itertools.repeat(None))]
+    shares = dict(rank=rank, world_size=world_size)
+    for condition, batches in stream.batches(first.dataset, loader, conditions, images, **shares):
+        reporting = progress or Progress(1, len(images), shown=rank == 0)
+        reporting.begin(condition)
+        try:
+            yield condition, _run(contestants, condition, batches, len(images), reporting, world_size)
+        except SilentlyClean as reason:
+            yield condition, reason
+        if progress is None:
+            reporting.close()
+
+
+def _run(contestants, condition, batches, images: int, progress: Progress, world_size: int) -> list[Outcome]:
+    started = time.perf_counter()
+    seconds = dict.fromkeys(('decode', 'corrupt', 'transform', 'wait'), 0.0)
+    for contestant in contestants:
+        contestant.begin(condition, images)
+    while True:
+        waited = time.perf_counter()
+        batch = next(batches, None)
+        seconds['wait'] += time.perf_counter() - waited
+        if batch is None:
+            break
+        for phase in ('decode', 'corrupt', 'transform'):
+            seconds[phase] += getattr(batch, phase)
+        for data in alike(batch.data):
+            for contestant in contestants:
+                # models write their predictions into the samples
+                contestant.take(
+                    data if len(contestants) == 1 else {**data, 'data_samples': copy.deepcopy(data['data_samples'])}
+                )
+        progress.advance(batch.size * world_size)
+    figures = [contestant.finish(images) for contestant in contestants]
+    report = examine(contestants[0].pixels(), images)
+    main = {
+        'network': sum(one.evaluator.network for one in contestants),
+        'metric': sum(one.evaluator.metric for one in contestants),
+    }
+    total = time.perf_counter() - started
+    seconds |= main | {'other': total - seconds['wait'] - sum(main.values()), 'total': total}
+    return [
+        Outcome(
+            result=ConditionResult(
+                condition=condition,
+                config=str(contestant.subject.config.filename),
+                checkpoint=str(contestant.subject.checkpoint),
+                checkpoint_digest=contestant.subject.checkpoint_digest,
+                # mmdet prefixes its figures: 'coco/bbox_mAP'
+                metrics={name.rpartition('/')[2]: float(value) for name, value in reported.items()},
+                per_class=scores.per_class(contestant.evaluator),
+                images=report.images,
+                pixel_digest=report.digest,
+                unchanged_images=list(report.unchanged),
+                seconds=total,
+                finished=datetime.now(timezone.utc).isoformat(timespec='seconds'),
+                versions=versions.installed(),
+            ),
+            records={n: r for m in contestant.evaluator.metrics for n, r in getattr(m, 'records', {}).items()},
+            seconds=seconds,
+        )
+        for contestant, reported in zip(contestants, figures)
+    ]
+
+
+def alike(data: dict) -> Iterator[dict]:
+    """A batch in runs of images of one size, which are not padded: padding is seen by attention over all tokens.
+
+    So a result depends on the batch size only as far as the arithmetic of the kernels does.
+    """
+    inputs = data.get('inputs')
+    if not isinstance(inputs, list) or not all(torch.is_tensor(image) for image in inputs):
+        yield data  # views of test-time augmentation, or stacked by the config's own collate_fn
+        return
+    for _, run in itertools.groupby(range(len(inputs)), key=lambda i: inputs[i].shape):
+        chosen = list(run)
+        yield {name: [values[i] for i in chosen] for name, values in data.items()}
+
+
+class _Contestant:
+    """A subject with the loop and the evaluator that its config asks for, fed with batches from outside."""
+
+    def __init__(self, subject: Subject, show_dir: Path | None):
+        self.subject = subject
+        self.show_dir = show_dir
+        with self._at_home():
+            self.evaluator = _Watched(scores.exact(subject.config.test_evaluator))
+
+    def begin(self, condition: Condition, images: int) -> None:
+        drawing = []
+        if self.show_dir:
+            drawing = [DrawPredictions(Path(self.show_dir, condition.file_stem), condition, self.subject.dataset)]
+        self.evaluator.start(drawing)
+        with self._at_home():
+            self.loop = LOOPS.build(
+                {'type': 'TestLoop', **self.subject.config.get('test_cfg', {})},
+                default_args=dict(
+                    runner=self.subject.runner, dataloader=_Fed(self.subject.dataset, images), evaluator=self.evaluator
+                ),
+            )
+            self.iteration = 0
+            self.subject.runner._test_loop = self.loop  # hooks look at it, and mmengine has no other way to set it
+            self.subject.runner.call_hook('before_test')
+            self.subject.runner.call_hook('before_test_epoch')
+            self.subject.runner.model.eval()
+
+    def take(self, data: dict) -> None:
+        with self._at_home():
+            self.evaluator.since = time.perf_counter()
+            self.loop.run_iter(self.iteration, data)
+            self.iteration += 1
+
+    def finish(self, images: int) -> dict[str, float]:
+        with self._at_home():
+            figures = self.evaluator.evaluate(images)
+            self.subject.runner.call_hook('after_test_epoch', metrics=figures)
+            self.subject.runner.call_hook('after_test')
+        return figures
+
+    def pixels(self) -> dict[str, dict]:
+        """Image path -> what ``Corrupt`` recorded of it, on all ranks."""
+        everyone = {}
+        for pixels in all_gather_object(self.evaluator.pixels):
+            everyone |= pixels
+        return everyone
+
+    @contextlib.contextmanager
+    def _at_home(self):
+        """In the registry scope of its config, and without what pycocotools prints."""
+        scope = self.subject.config.get('default_scope', 'mmengine')
+        with DefaultScope.overwrite_default_scope(scope), contextlib.redirect_stdout(io.StringIO()):
+            yield
+
+
+class _Fed:
+    """What hooks want to know of a data loader, of one whose batches come from elsewhere."""
+
+    def __init__(self, dataset, images: int):
+        self.dataset = dataset
+        self.images = images
+
+    def __len__(self) -> int:
+        return self.images
+
+
+class _Watched(Evaluator):
+    """Evaluator that remembers the pixels that predictions were made from, and what its caller and itself took."""
+
+    def start(self, drawing: list) -> None:
+        self.metrics = [metric for metric in self.metrics if not isinstance(metric, DrawPredictions)] + drawing
+        self.pixels: dict[str, dict] = {}
+        self.network = self.metric = 0.0  # seconds
+
+    def process(self, data_samples, data_batch=None) -> None:
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        predicted = time.perf_counter()
+        self.network += predicted - self.since
+        for sample in data_samples:
+            if 'corruption' in sample.metainfo:
+                self.pixels[sample.img_path] = sample.metainfo['corruption']
+        super().process(data_samples, data_batch)
+        self.metric += time.perf_counter() - predicted
+
+    def evaluate(self, size: int) -> dict:
+        started = time.perf_counter()
+        figures = super().evaluate(size)
+        self.metric += time.perf_counter() - started
+        return figures
