@@ -4,7 +4,7 @@ Since torch 2.6 ``torch.load`` refuses every type but tensors and plain containe
 cannot read the history buffers, numpy values and scheduler functions in its own checkpoints, nor timm's ``Namespace``.
 All of its loaders (local files, URLs, model zoos; hence ``resume``, ``load_from`` and ``init_cfg``) get here an
 allow-list of exactly these, for as long as they read. A checkpoint that asks for anything else is refused in one line
-that names it.
+that names it. Paths and URLs may ask for a SHA-256, see :mod:`~fan_dense.compat.download`.
 
 numpy's own types are not on the list, although torch's documentation suggests them: ``numpy.ndarray(1, 'O', bytes)``
 takes the bytes for the address of a Python object, and ``dtype.__setstate__`` believes any flag it is told, so either
@@ -18,10 +18,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 from mmengine.logging import HistoryBuffer
 from mmengine.optim.scheduler.param_scheduler import OneCycleParamScheduler
 from mmengine.runner.checkpoint import CheckpointLoader
 from torch.serialization import safe_globals
+
+from .download import FetchError, fetch
 
 
 class CheckpointError(ValueError):
@@ -127,12 +130,18 @@ def safely(load: Callable) -> Callable:
         try:
             with safe_globals(ALLOWED):
                 return _plain(load(filename, map_location=map_location))
-        except FileNotFoundError:  # names it itself
+        except (FileNotFoundError, FetchError):  # name it themselves
             raise
         except Exception as error:  # a damaged pickle fails in whatever instruction it comes to
             raise CheckpointError(f'{filename} {_refusal(error)}') from None
 
     return load_safely
+
+
+@CheckpointLoader.register_scheme(prefixes=('', 'http://', 'https://'), force=True)
+def load_from_file(filename: str, map_location=None):
+    """What a checkpoint holds, from a path or URL as in :func:`~fan_dense.compat.download.fetch`."""
+    return torch.load(fetch(filename), map_location=map_location, weights_only=True)
 
 
 for prefix, loader in list(CheckpointLoader._schemes.items()):  # mmengine has no public list of them

@@ -6,11 +6,11 @@ from mmengine.model import BaseModule
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from .loading import LoadReport
+from .loading import Converted, LoadReport, load_converted, read_weights
 
 
 class Backbone(BaseModule):
-    """Base of a backbone. A subclass says which modules are :meth:`frozen` and how it is to :meth:`load_published`.
+    """Base of a backbone. A subclass says which modules are :meth:`frozen` and how it is to :meth:`convert` weights.
 
     Args:
         out_indices: The maps to give, some of 0 to ``num_maps`` - 1.
@@ -18,7 +18,8 @@ class Backbone(BaseModule):
         frozen_stages: -1 for nothing, 0 for the stem, n for the first n stages as well, up to ``num_stages``.
         num_stages: Stages that the network has.
         norm_eval: Keep BatchNorm layers in evaluation mode while training.
-        init_cfg: As in mmengine, except that ``dict(type='Pretrained', checkpoint=...)`` calls :meth:`load_published`.
+        init_cfg: As in mmengine, except that ``dict(type='Pretrained', checkpoint=...)``, perhaps with ``prefix``,
+            ``map_location`` or ``ema``, calls :meth:`load_published`.
 
     Raises:
         ValueError: for a map or stage that there is not.
@@ -48,18 +49,33 @@ class Backbone(BaseModule):
         """The modules that ``frozen_stages`` names, if it is not negative."""
         raise NotImplementedError
 
-    def load_published(self, checkpoint: str, prefix: str | None = None, map_location: str = 'cpu') -> LoadReport:
+    def convert(self, weights: Mapping, prefix: str | None = None) -> Converted:
+        """Published weights, or ours, under the names of this network, and what is to be expected of them.
+
+        Args:
+            weights: As in :func:`~fan_dense.models.loading.unwrap`.
+            prefix: As in :func:`~fan_dense.models.loading.unwrap`.
+        """
+        raise NotImplementedError
+
+    def load_published(
+        self, checkpoint: str, prefix: str | None = None, map_location: str = 'cpu', ema: bool = False
+    ) -> LoadReport:
         """Load a published checkpoint, or one of ours, and report on every key.
 
         Args:
-            checkpoint: Path or URL.
+            checkpoint: Path or URL, as in :func:`~fan_dense.compat.download.fetch`; ``#sha256=HEX`` at its end asks
+                for that very file.
             prefix: As in :func:`~fan_dense.models.loading.unwrap`.
             map_location: As in ``torch.load``.
+            ema: As in :func:`~fan_dense.models.loading.choose`.
 
         Raises:
-            CheckpointMismatch: if it is of another network. Nothing is loaded then.
+            CheckpointMismatch: if any key is wrong, or under 95 % of the values are there that such a checkpoint has.
+                Nothing is loaded then.
         """
-        raise NotImplementedError
+        weights, entry = read_weights(checkpoint, map_location, ema)
+        return load_converted(self, self.convert(weights, prefix), checkpoint, entry)
 
     def init_weights(self) -> None:
         """Apply ``init_cfg``. Layers have their initial weights from the start.

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from .loading import Converted, LoadReport, load_converted, read_checkpoint, unwrap
+from .loading import Converted, unwrap
 
 CLASSIFIER_ONLY = re.compile(r'cls_token$|norm\.|head\.|cls_attn_blocks\.\d+\.(attn\.|mlp\.|gamma2$)')
 # what some choice of maps does without; blocks apart
@@ -44,26 +44,18 @@ def convert_fan_state_dict(
     return weights, dropped
 
 
-def load_fan_checkpoint(
-    network: nn.Module, checkpoint: str, prefix: str | None = None, map_location: str = 'cpu'
-) -> LoadReport:
-    """Load a published classifier, or a FAN of ours, into a :class:`FAN` or :class:`FANClassifier`; log the report.
+def convert_fan(checkpoint: Mapping, depth: int, prefix: str | None = None, dense: bool = True) -> Converted:
+    """A published classifier, or a FAN of ours, for a :class:`FAN` or :class:`FANClassifier` of ``depth`` blocks.
 
     Args:
-        network: Where to.
-        checkpoint: Path or URL.
+        checkpoint: As in :func:`~fan_dense.models.loading.unwrap`.
+        depth: Blocks of the arch, though the chosen maps may need fewer.
         prefix: As in :func:`~fan_dense.models.loading.unwrap`.
-        map_location: As in ``torch.load``.
-
-    Raises:
-        CheckpointMismatch: if any key is wrong or under 95 % of the values are there. Nothing is loaded then.
+        dense: As in :func:`convert_fan_state_dict`.
     """
-    depth = len(network.arch.blocks())
 
     def optional(key: str) -> bool:
         block = re.match(r'blocks\.(\d+)\.', key)
         return int(block[1]) < depth if block else bool(OPTIONAL.match(key))
 
-    dense = not hasattr(network, 'cls_token')
-    weights, dropped = convert_fan_state_dict(read_checkpoint(checkpoint, map_location), prefix, dense)
-    return load_converted(network, Converted(weights, dropped, optional, NEW.match), checkpoint)
+    return Converted(*convert_fan_state_dict(checkpoint, prefix, dense), optional, NEW.match)

@@ -5,11 +5,11 @@ patch embedding, window attention, norms, merging, and the MLPs of the last stag
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from .loading import Converted, LoadReport, load_converted, read_checkpoint, unwrap
+from .loading import Converted, unwrap
 
 # computed from the size of the map here
 TABLES = re.compile(r'(.*\.)?(attn_mask|relative_position_index)$')
@@ -60,25 +60,18 @@ def is_ordinary(weights: Mapping[str, Tensor]) -> bool:
     return not any('.mlp_v.' in key for key in weights)
 
 
-def load_swin_checkpoint(
-    network: nn.Module, checkpoint: str, prefix: str | None = None, map_location: str = 'cpu'
-) -> LoadReport:
-    """Load a FAN-Swin or an ordinary Swin into a :class:`FANSwin` or :class:`FANSwinClassifier`; log the report.
+def convert_swin(
+    checkpoint: Mapping, depths: Sequence[int], prefix: str | None = None, dense: bool = True
+) -> Converted:
+    """A FAN-Swin or an ordinary Swin for a :class:`FANSwin` or :class:`FANSwinClassifier`.
 
     Args:
-        network: Where to.
-        checkpoint: Path or URL.
+        checkpoint: As in :func:`~fan_dense.models.loading.unwrap`.
+        depths: Blocks of each stage of the arch, though the chosen maps may need fewer stages.
         prefix: As in :func:`~fan_dense.models.loading.unwrap`.
-        map_location: As in ``torch.load``.
-
-    Raises:
-        CheckpointMismatch: if any key is wrong, or under 95 % of the values are there that such a checkpoint has.
-            Nothing is loaded then.
+        dense: As in :func:`convert_swin_state_dict`.
     """
-    depths = network.arch.depths
-    dense = not hasattr(network, 'head')
-    content = read_checkpoint(checkpoint, map_location)
-    weights, dropped = convert_swin_state_dict(content, prefix, dense)
+    weights, dropped = convert_swin_state_dict(checkpoint, prefix, dense)
 
     def optional(key: str) -> bool:
         block = re.match(r'layers\.(\d+)\.blocks\.(\d+)\.', key)
@@ -91,7 +84,7 @@ def load_swin_checkpoint(
     if is_ordinary(weights):
         stages = '|'.join(map(str, range(len(depths) - 1)))
         new += rf'|layers\.({stages})\.blocks\.\d+\.mlp\.|head\.'
-    return load_converted(network, Converted(weights, dropped, optional, re.compile(new).match), checkpoint)
+    return Converted(weights, dropped, optional, re.compile(new).match)
 
 
 def _name_from_timm(key: str) -> str:

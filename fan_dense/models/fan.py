@@ -12,13 +12,13 @@ from torch import Tensor, nn
 
 from .arch import resolve_arch
 from .backbone import Backbone
-from .conversion import load_fan_checkpoint
+from .conversion import convert_fan
 from .layers.block import FANBlock, PatchTokenBlock
 from .layers.checkpoint import run
 from .layers.conv import BN, convolve
 from .layers.position import PositionEncoding
 from .layers.stem import ConvStem, HybridStem
-from .loading import LoadReport
+from .loading import Converted
 
 
 @MODELS.register_module()
@@ -176,8 +176,8 @@ class FAN(Backbone):
             x = block.downsample(block(x))
         return maps
 
-    def load_published(self, checkpoint: str, prefix: str | None = None, map_location: str = 'cpu') -> LoadReport:
-        return load_fan_checkpoint(self, checkpoint, prefix, map_location)
+    def convert(self, weights: Mapping, prefix: str | None = None) -> Converted:
+        return convert_fan(weights, len(self.arch.blocks()), prefix, dense=not hasattr(self, 'cls_token'))
 
     def frozen(self) -> list[nn.Module]:
         return [self.patch_embed, *([self.pos_embed] if self.blocks else []), *self.blocks[: self.frozen_stages]]

@@ -12,14 +12,14 @@ from torch import Tensor, nn
 from torchvision.ops import StochasticDepth
 
 from .backbone import Backbone
-from .conversion_swin import load_swin_checkpoint
+from .conversion_swin import convert_swin
 from .fan import init_linear
 from .layers.block import Mlp
 from .layers.channel import ECAProcessing
 from .layers.checkpoint import run
 from .layers.conv import BN
 from .layers.window import PatchEmbed, PatchMerging, WindowAttention
-from .loading import LoadReport
+from .loading import Converted
 from .table import read_arch
 
 TINY = dict(embed_dims=96, depths=(2, 2, 6, 2), num_heads=(3, 6, 12, 24))
@@ -200,8 +200,8 @@ class FANSwin(Backbone):
             x = stage.downsample(x)
         return maps
 
-    def load_published(self, checkpoint: str, prefix: str | None = None, map_location: str = 'cpu') -> LoadReport:
-        return load_swin_checkpoint(self, checkpoint, prefix, map_location)
+    def convert(self, weights: Mapping, prefix: str | None = None) -> Converted:
+        return convert_swin(weights, self.arch.depths, prefix, dense=not hasattr(self, 'head'))
 
     def frozen(self) -> list[nn.Module]:
         norms = (getattr(self, f'norm{stage}', None) for stage in range(self.frozen_stages))

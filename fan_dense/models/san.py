@@ -17,7 +17,7 @@ from .backbone import Backbone
 from .layers.checkpoint import run
 from .layers.conv import BN, build_norm2d
 from .layers.san import PAIRWISE, PATCHWISE, PatchwiseAttention, SANBlock
-from .loading import Converted, LoadReport, load_converted, read_checkpoint, unwrap
+from .loading import Converted, unwrap
 from .table import nearest_first, read_arch
 
 ARCHS = {
@@ -153,8 +153,8 @@ class SAN(Backbone):
         """Convolution to the stage's width, blocks, and last norm of a stage."""
         return tuple(self.get_submodule(f'{name}{index}') for name in ('conv', 'layer', 'bn'))
 
-    def load_published(self, checkpoint: str, prefix: str | None = None, map_location: str = 'cpu') -> LoadReport:
-        weights, dropped = unwrap(read_checkpoint(checkpoint, map_location), prefix)
+    def convert(self, weights: Mapping, prefix: str | None = None) -> Converted:
+        weights, dropped = unwrap(weights, prefix)
         if not hasattr(self, 'fc'):
             dropped += [key for key in weights if key.startswith('fc.')]
             weights = {key: value for key, value in weights.items() if not key.startswith('fc.')}
@@ -167,7 +167,7 @@ class SAN(Backbone):
         def new(key: str) -> bool:
             return key.endswith('.num_batches_tracked')
 
-        return load_converted(self, Converted(weights, dropped, optional, new), checkpoint)
+        return Converted(weights, dropped, optional, new)
 
     def frozen(self) -> list[nn.Module]:
         stages = (self.stage(index) for index in self.stages[: self.frozen_stages])

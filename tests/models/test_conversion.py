@@ -6,7 +6,7 @@ import torch
 from mmengine.registry import MODELS
 
 from fan_dense.models import FAN, FANClassifier
-from fan_dense.models.conversion import convert_fan_state_dict, load_fan_checkpoint
+from fan_dense.models.conversion import convert_fan_state_dict
 from fan_dense.models.loading import CheckpointMismatch
 from tests.models.small import HYBRID, VIT, image
 from tests.reference import reference
@@ -85,14 +85,14 @@ def test_pretrained_classifier(classifier, checkpoint):
 
 
 def test_report(checkpoint):
-    report = load_fan_checkpoint(FAN(HYBRID, out_indices=(0, 1, 2), taps=(1,)), checkpoint)
+    report = FAN(HYBRID, out_indices=(0, 1, 2), taps=(1,)).load_published(checkpoint)
     assert report.share == 1
     assert not report.missing
     assert not report.wrong
     assert {'head.weight', 'blocks.2.gamma1', 'cls_attn_blocks.0.norm1.weight'} <= {
         key.removeprefix('module.') for key in report.dropped
     }
-    report = load_fan_checkpoint(FAN(HYBRID, last_map='downsample'), checkpoint)
+    report = FAN(HYBRID, last_map='downsample').load_published(checkpoint)
     assert report.missing == ['learnable_downsample.weight', 'learnable_downsample.bias']
     assert 'loaded ' in str(report)
     assert 'dropped (' in str(report)
@@ -102,7 +102,7 @@ def test_backbone_of_a_detector(tmp_path):
     net = FAN(HYBRID, last_map='downsample')
     state = {f'backbone.{key}': value for key, value in net.state_dict().items()} | {'neck.conv.bias': torch.ones(3)}
     torch.save(dict(state_dict=state, meta={}), tmp_path / 'detector.pth')
-    report = load_fan_checkpoint(FAN(HYBRID), str(tmp_path / 'detector.pth'))
+    report = FAN(HYBRID).load_published(str(tmp_path / 'detector.pth'))
     assert report.share == 1
     assert set(report.dropped) == {'neck.conv.bias', 'learnable_downsample.weight', 'learnable_downsample.bias'}
 
@@ -131,4 +131,4 @@ def test_another_arch_is_an_error_that_names_the_file(checkpoint, arch, message)
 
 def test_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError, match='nowhere.pth'):
-        load_fan_checkpoint(FAN(HYBRID), str(tmp_path / 'nowhere.pth'))
+        FAN(HYBRID).load_published(str(tmp_path / 'nowhere.pth'))

@@ -10,7 +10,7 @@ from torch import nn
 
 from benchmarks.parity_rule import filled
 from fan_dense.models import FANSwin, FANSwinClassifier
-from fan_dense.models.conversion_swin import convert_swin_state_dict, load_swin_checkpoint
+from fan_dense.models.conversion_swin import convert_swin_state_dict
 from fan_dense.models.loading import CheckpointMismatch
 from tests.models.small import image
 
@@ -42,7 +42,7 @@ def test_published_classifier_in_a_backbone(published, tmp_path):
     for key, value in net.state_dict().items():
         if not key.startswith('norm'):
             assert torch.equal(value, published[key]), key
-    report = load_swin_checkpoint(FANSwin(ARCH, out_indices=(0, 2)), checkpoint)
+    report = FANSwin(ARCH, out_indices=(0, 2)).load_published(checkpoint)
     assert report.share == 1
     assert report.missing == ['norm0.weight', 'norm0.bias', 'norm2.weight', 'norm2.bias']
     tables = [key for key in published if key.endswith(('attn_mask', 'relative_position_index'))]
