@@ -5,14 +5,19 @@ from mmengine.logging import print_log
 from mmengine.registry import METRICS
 from mmseg.evaluation import IoUMetric
 
+from fan_dense.evaluation.records import IoURecord
 from fan_dense.evaluation.scores import table
 
 
 @METRICS.register_module()
 class ExactIoUMetric(IoUMetric):
-    """mmseg's figures as fractions: ``aAcc``, ``mIoU``, ``mAcc``, ...; ``per_class`` = {'IoU': {class: IoU}, ...}.
+    """mmseg's figures as fractions: ``aAcc``, ``mIoU``, ``mAcc``, ...
 
-    A class that occurs neither in the ground truth nor in predictions is NaN and not part of the mean, as in mmseg.
+    After an evaluation ``per_class`` is {'IoU': {class: IoU}, ...} and ``records`` {'iou': IoURecord}, the latter empty
+    with ``nan_to_num``, with which the figures are others than those of the record.
+
+    A class that occurs neither in the ground truth nor in predictions is NaN and not part of the mean, as in mmseg. One
+    that is there and never found has an F score of 0 (NaN in mmseg, whose mean leaves it out).
     Arguments are those of ``mmseg.evaluation.IoUMetric``.
     """
 
@@ -21,10 +26,15 @@ class ExactIoUMetric(IoUMetric):
         # in float64 the sums are exact, so that they do not depend on the order of the images
         totals = [sum(area.double() for area in column) for column in zip(*results)]
         by_class = self.total_area_to_metrics(*totals, self.metrics, self.nan_to_num, self.beta)
+        if 'Fscore' in by_class:  # mmseg's is 0 / 0 where no pixel of a class is right
+            by_class['Fscore'][np.isnan(by_class['Fscore']) & (totals[1].numpy() > 0)] = 0
         scores = {'aAcc': float(by_class.pop('aAcc'))}
         scores |= {f'm{name}': float(np.nanmean(values)) for name, values in by_class.items()}
         self.per_class = {
             name: dict(zip(self.dataset_meta['classes'], map(float, values))) for name, values in by_class.items()
         }
         print_log(f'figures of each class:\n{table(self.per_class)}', logger='current')
+        # (images, 4, classes)
+        counts = np.stack([np.stack(image) for image in results]).astype(np.int64)
+        self.records = {} if self.nan_to_num is not None else {'iou': IoURecord(counts)}
         return scores

@@ -26,6 +26,11 @@ def per_class(evaluator) -> dict[str, dict[str, float]]:
     return {name: values for metric in evaluator.metrics for name, values in getattr(metric, 'per_class', {}).items()}
 
 
+def records(evaluator) -> dict:
+    """Name ('iou', 'bbox', 'segm') -> what each image contributed, of a built evaluator that has evaluated."""
+    return {name: record for metric in evaluator.metrics for name, record in getattr(metric, 'records', {}).items()}
+
+
 def table(per_class: dict[str, dict[str, float]]) -> str:
     """The figures per class as aligned text, one line a class."""
     classes = next(iter(per_class.values()))
