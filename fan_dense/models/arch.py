@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 from collections.abc import Mapping
 
-from .layers.channel import CHANNEL_PROCESSING
+from .layers.channel import CHANNEL_PROCESSING, HEADLESS
 from .table import nearest_first, read_arch
 
 HYBRID = dict(stem='hybrid', stem_dims=(128, 256))
@@ -41,8 +41,9 @@ class FANArch:
         stem_dims: Channels of the two ConvNeXt stages (hybrid only).
         mlp_ratio: Hidden channels of the MLPs, as a multiple of C.
         qkv_bias: Biases of query, key and value projections.
-        channel: Channel processing, a key of :data:`~fan_dense.models.layers.channel.CHANNEL_PROCESSING`.
-        channel_heads: Its heads; they divide C. None: as ``num_heads``.
+        channel: Channel processing: ``'eca'`` (efficient channel attention, the published networks), ``'ca'`` (channel
+            self-attention), ``'se'`` (squeeze-and-excitation) or ``'mlp'`` (none: a ViT with class attention).
+        channel_heads: Its heads; they divide C. None: as ``num_heads``. ``'se'`` and ``'mlp'`` have none.
         taps: Blocks whose tokens are maps, one for hybrid, three for conv. None: the last; 5/12, 8/12 and 12/12 of
             the depth.
     """
@@ -67,6 +68,8 @@ class FANArch:
         if self.channel not in CHANNEL_PROCESSING:
             known = ', '.join(nearest_first(self.channel, CHANNEL_PROCESSING))
             raise ValueError(f'FAN arch: unknown channel processing {self.channel!r}; known: {known}')
+        if self.channel in HEADLESS and self.channel_heads is not None:
+            raise ValueError(f'FAN arch: channel={self.channel!r} has no heads, channel_heads is {self.channel_heads}')
         for key in ('stem_depths', 'stem_dims'):
             value = getattr(self, key)
             if (value is None) if self.stem == 'conv' else (value is not None and len(value) == 2):

@@ -13,7 +13,7 @@ class Backbone(BaseModule):
     """Base of a backbone. A subclass says which modules are :meth:`frozen` and how it is to :meth:`convert` weights.
 
     Args:
-        out_indices: The maps to give, some of 0 to ``num_maps`` - 1.
+        out_indices: The maps to give, some of 0 to ``num_maps`` - 1, or from the last, -1, backwards.
         num_maps: Maps that the network has.
         frozen_stages: -1 for nothing, 0 for the stem, n for the first n stages as well, up to ``num_stages``.
         num_stages: Stages that the network has.
@@ -37,13 +37,18 @@ class Backbone(BaseModule):
         cfgs = [init_cfg] if isinstance(init_cfg, Mapping) else list(init_cfg or [])
         super().__init__([cfg for cfg in cfgs if cfg['type'] != 'Pretrained'])
         self.pretrained = [cfg for cfg in cfgs if cfg['type'] == 'Pretrained']
-        if not out_indices or any(index not in range(num_maps) for index in out_indices):
+        if not out_indices or any(index not in range(-num_maps, num_maps) for index in out_indices):
             raise ValueError(f'out_indices must be some of {", ".join(map(str, range(num_maps)))}, not {out_indices!r}')
         if frozen_stages not in range(-1, num_stages + 1):
             raise ValueError(f'frozen_stages must be between -1 and {num_stages}, not {frozen_stages!r}')
-        self.out_indices = tuple(out_indices)
+        self.out_indices = tuple(index % num_maps for index in out_indices)
         self.frozen_stages = frozen_stages
         self.norm_eval = norm_eval
+
+    def describe(self, maps: Sequence[tuple[int, int]]) -> None:
+        """Set ``out_channels`` and ``out_strides`` from (channels, stride) of all maps. To be called once."""
+        self.maps = list(maps)
+        self.out_channels, self.out_strides = zip(*(self.maps[index] for index in self.out_indices))
 
     def frozen(self) -> list[nn.Module]:
         """The modules that ``frozen_stages`` names, if it is not negative."""

@@ -30,6 +30,7 @@ class FANClassifier(FAN):
         frozen_stages: As in :class:`FAN`.
         with_cp: As in :class:`FAN`.
         init_cfg: As in :class:`FAN`.
+        **changes: As in :class:`FAN`.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class FANClassifier(FAN):
         frozen_stages: int = -1,
         with_cp: bool = False,
         init_cfg: dict | list | None = None,
+        **changes,
     ):
         super().__init__(
             arch,
@@ -63,6 +65,7 @@ class FANClassifier(FAN):
             frozen_stages=frozen_stages,
             with_cp=with_cp,
             init_cfg=init_cfg,
+            **changes,
         )
         dim, heads = self.arch.blocks()[-1]
         self.cls_token = nn.Parameter(nn.init.trunc_normal_(torch.empty(1, 1, dim), std=0.02))
@@ -76,8 +79,17 @@ class FANClassifier(FAN):
         self.head.weight.data.mul_(head_init_scale)
 
     def forward(self, image: Tensor) -> Tensor:
+        return self.head(self.pool(self.forward_features(image)))
+
+    def forward_features(self, image: Tensor) -> Tensor:
+        """The class token and the patch tokens, normalised: (B, 1+N, C)."""
         x = self.trunk(image)[3].flatten(1, 2)
         x = torch.cat([self.cls_token.expand(len(x), -1, -1), x], 1)  # (B, 1+N, C)
         for block in self.cls_attn_blocks:
             x = block(x)
-        return self.head(self.norm(x)[:, 0])
+        return self.norm(x)
+
+    @staticmethod
+    def pool(x: Tensor) -> Tensor:
+        """What the head sees, (B, C), of these."""
+        return x[:, 0]

@@ -45,7 +45,6 @@ class FAN(Backbone):
         last_map: What map 3 is: ``'tokens'``, the final tokens as they are (published for segmentation), or
             ``'downsample'``, a 3x3 stride-2 convolution of them to ``last_channels`` (published for detection).
         last_channels: Channels of that convolution.
-        taps: Blocks whose tokens are maps; None for those of the architecture.
         pos_floor: Position encoding in which pairs of features share a frequency. The classifiers, and so the released
             checkpoints, were trained with it, the published dense networks without.
         drop_rate: Dropout of projections and MLPs.
@@ -60,6 +59,8 @@ class FAN(Backbone):
             well. What is frozen stays in evaluation mode.
         with_cp: Recompute blocks in the backward pass rather than keep their activations.
         init_cfg: ``dict(type='Pretrained', checkpoint=...)`` loads the published classifiers as they are.
+        **changes: Keys of :class:`~fan_dense.models.arch.FANArch` that differ from ``arch``, for ablations:
+            ``channel='ca'``, ``num_heads=6``, ``taps=(7, 15, 23)``.
 
     Raises:
         ValueError: for an unknown arch, key or value, in one line.
@@ -72,7 +73,6 @@ class FAN(Backbone):
         out_indices: Sequence[int] = (0, 1, 2, 3),
         last_map: str = 'tokens',
         last_channels: int = 768,
-        taps: Sequence[int] | None = None,
         pos_floor: bool = False,
         drop_rate: float = 0.0,
         attn_drop_rate: float = 0.0,
@@ -83,8 +83,9 @@ class FAN(Backbone):
         frozen_stages: int = -1,
         with_cp: bool = False,
         init_cfg: dict | list | None = None,
+        **changes,
     ):
-        row = resolve_arch(arch) if taps is None else resolve_arch(arch, taps=tuple(taps))
+        row = resolve_arch(arch, **changes)
         layout, maps = row.blocks(), row.maps()
         super().__init__(out_indices, len(maps), frozen_stages, len(layout), norm_eval, init_cfg)
         self.arch = row
@@ -96,13 +97,13 @@ class FAN(Backbone):
 
         # only what the wanted maps depend on
         self.taps = {block: index for index, block in enumerate(self.arch.tapped(), 3 - len(self.arch.tapped()))}
-        needed = [block + 1 for block, index in self.taps.items() if index in out_indices]
-        depth = len(layout) if 3 in out_indices else max(needed, default=0)
+        needed = [block + 1 for block, index in self.taps.items() if index in self.out_indices]
+        depth = len(layout) if 3 in self.out_indices else max(needed, default=0)
         dim = layout[0][0]
         if self.arch.stem == 'conv':
             self.patch_embed = ConvStem(16, dim, in_channels, norm_cfg)
         else:
-            stages = slice(2 if depth else max(out_indices) + 1)
+            stages = slice(2 if depth else max(self.out_indices) + 1)
             dims, depths = self.arch.stem_dims[stages], self.arch.stem_depths[stages]
             self.patch_embed = HybridStem(depths, dims, dim if depth else None, in_channels, with_cp)
         self.pos_embed = PositionEncoding(dim, floor=pos_floor) if depth else None
@@ -121,13 +122,15 @@ class FAN(Backbone):
             )
             for index, rate in enumerate(_drop_path_rates(drop_path_rate, drop_path_schedule, len(layout))[:depth])
         )
-        self.cls_attn_blocks = nn.ModuleList(PatchTokenBlock(maps[3][0]) for _ in range(2 if 3 in out_indices else 0))
+        self.cls_attn_blocks = nn.ModuleList(
+            PatchTokenBlock(maps[3][0]) for _ in range(2 if 3 in self.out_indices else 0)
+        )
         self.learnable_downsample = nn.Identity()
         if last_map == 'downsample':
-            if 3 in out_indices:
+            if 3 in self.out_indices:
                 self.learnable_downsample = nn.Conv2d(maps[3][0], last_channels, 3, stride=2, padding=1)
             maps[3] = last_channels, 32
-        self.out_channels, self.out_strides = zip(*(maps[index] for index in out_indices))
+        self.describe(maps)
         init_linear(self)
         self.freeze()
 

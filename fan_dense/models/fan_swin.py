@@ -14,8 +14,7 @@ from torchvision.ops import StochasticDepth
 from .backbone import Backbone
 from .conversion_swin import convert_swin
 from .fan import init_linear
-from .layers.block import Mlp
-from .layers.channel import ECAProcessing
+from .layers.channel import ECAProcessing, Mlp
 from .layers.checkpoint import run
 from .layers.conv import BN
 from .layers.window import PatchEmbed, PatchMerging, WindowAttention
@@ -131,6 +130,7 @@ class FANSwin(Backbone):
         with_cp: Recompute blocks in the backward pass rather than keep their activations.
         init_cfg: ``dict(type='Pretrained', checkpoint=...)`` loads the published classifiers, and of a Swin from timm,
             its authors, mmdet or mmseg what it has in common with this network.
+        **changes: Keys of :class:`FANSwinArch` that differ from ``arch``.
 
     Raises:
         ValueError: for an unknown arch, key or value, in one line.
@@ -149,12 +149,13 @@ class FANSwin(Backbone):
         frozen_stages: int = -1,
         with_cp: bool = False,
         init_cfg: dict | list | None = None,
+        **changes,
     ):
-        row = read_arch('FAN-Swin', arch, ARCHS, FANSwinArch)
+        row = read_arch('FAN-Swin', arch, ARCHS, FANSwinArch, **changes)
         stages = len(row.depths)
         super().__init__(out_indices, stages, frozen_stages, stages, norm_eval, init_cfg)
         self.arch = row
-        last = max(out_indices)
+        last = max(self.out_indices)
         self.patch_embed = PatchEmbed(row.embed_dims, in_channels=in_channels)
         self.pos_drop = nn.Dropout(drop_rate)
 
@@ -178,10 +179,9 @@ class FANSwin(Backbone):
             )
             for stage in range(last + 1)
         )
-        for index in out_indices:
+        for index in self.out_indices:
             self.add_module(f'norm{index}', nn.LayerNorm(row.dims[index]))
-        self.out_channels = tuple(row.dims[index] for index in out_indices)
-        self.out_strides = tuple(4 * 2**index for index in out_indices)
+        self.describe([(dim, 4 * 2**stage) for stage, dim in enumerate(row.dims)])
         init_linear(self)
         self.freeze()
 
@@ -219,12 +219,21 @@ class FANSwinClassifier(FANSwin):
     """
 
     def __init__(self, arch: str | Mapping = 'tiny', num_classes: int = 1000, **kwargs):
-        last = len(read_arch('FAN-Swin', arch, ARCHS, FANSwinArch).depths) - 1
-        super().__init__(arch, out_indices=(last,), **kwargs)
-        self.norm = self.get_submodule(f'norm{last}')
-        delattr(self, f'norm{last}')
+        super().__init__(arch, out_indices=(-1,), **kwargs)
+        last = f'norm{self.out_indices[0]}'
+        self.norm = self.get_submodule(last)
+        delattr(self, last)
         self.head = nn.Linear(self.arch.dims[-1], num_classes)
         init_linear(self.head)
 
     def forward(self, image: Tensor) -> Tensor:
-        return self.head(self.norm(self.trunk(image)[-1]).mean((1, 2)))
+        return self.head(self.pool(self.forward_features(image)))
+
+    def forward_features(self, image: Tensor) -> Tensor:
+        """The last tokens, normalised: (B, H/32, W/32, C)."""
+        return self.norm(self.trunk(image)[-1])
+
+    @staticmethod
+    def pool(x: Tensor) -> Tensor:
+        """What the head sees, (B, C), of these."""
+        return x.mean((1, 2))

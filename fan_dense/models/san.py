@@ -5,7 +5,9 @@ from 32x32 on, and memory that does not grow with channels times neighbours. Par
 """
 
 import dataclasses
+import itertools
 import math
+import operator
 import re
 from collections.abc import Mapping, Sequence
 
@@ -81,6 +83,7 @@ class SAN(Backbone):
             frozen stays in evaluation mode.
         with_cp: Recompute blocks in the backward pass rather than keep their activations.
         init_cfg: ``dict(type='Pretrained', checkpoint=...)`` loads the published classifiers as they are.
+        **changes: Keys of :class:`SANArch` that differ from ``arch``.
 
     Raises:
         ValueError: for an unknown arch, key or value, in one line.
@@ -98,14 +101,15 @@ class SAN(Backbone):
         frozen_stages: int = -1,
         with_cp: bool = False,
         init_cfg: dict | list | None = None,
+        **changes,
     ):
-        row = read_arch('SAN', arch, ARCHS, SANArch)
+        row = read_arch('SAN', arch, ARCHS, SANArch, **changes)
         stages = len(row.depths)
         super().__init__(out_indices, stages, frozen_stages, stages, norm_eval, init_cfg)
         self.arch = row
         self.attention, self.relation = _checked_attention(attention, relation)
         self.with_cp = with_cp
-        self.stages = range(max(out_indices) + 1)
+        self.stages = range(max(self.out_indices) + 1)
 
         dims = self.arch.dims
         self.conv_in = nn.Conv2d(in_channels, dims[0], 1, bias=False)
@@ -129,8 +133,7 @@ class SAN(Backbone):
                 # sums start out as large as means: products of 49 a block overflow before norms have statistics
                 module.conv_w[-1].weight.data /= module.window[0] ** 2
 
-        self.out_channels = tuple(dims[index] for index in self.out_indices)
-        self.out_strides = tuple(math.prod(self.arch.strides[: index + 1]) for index in self.out_indices)
+        self.describe(zip(dims, itertools.accumulate(self.arch.strides, operator.mul)))
         self.freeze()
 
     def forward(self, image: Tensor) -> tuple[Tensor, ...]:
@@ -185,12 +188,20 @@ class SANClassifier(SAN):
     """
 
     def __init__(self, arch: str | Mapping = 'san10', num_classes: int = 1000, **kwargs):
-        stages = len(read_arch('SAN', arch, ARCHS, SANArch).depths)
-        super().__init__(arch, out_indices=(stages - 1,), **kwargs)
+        super().__init__(arch, out_indices=(-1,), **kwargs)
         self.fc = nn.Linear(self.arch.dims[-1], num_classes)
 
     def forward(self, image: Tensor) -> Tensor:
-        return self.fc(super().forward(image)[0].mean((2, 3)))
+        return self.fc(self.pool(self.forward_features(image)))
+
+    def forward_features(self, image: Tensor) -> Tensor:
+        """The last map (B, C, H/32, W/32)."""
+        return super().forward(image)[0]
+
+    @staticmethod
+    def pool(x: Tensor) -> Tensor:
+        """What the last layer sees, (B, C), of that."""
+        return x.mean((2, 3))
 
 
 def _checked_attention(attention: str, relation: str | None) -> tuple[str, str]:

@@ -27,7 +27,10 @@ def read_arch(network: str, arch: str | Mapping, table: Mapping[str, Mapping], r
     fields = {field.name: field for field in dataclasses.fields(row)}
     for key in values:
         if key not in fields:
-            raise ValueError(f'unknown key {key!r} in {network} arch; known: {", ".join(nearest_first(key, fields))}')
+            known = ', '.join(nearest_first(key, fields))
+            if key in changes:
+                raise ValueError(f'{network} has no option {key!r}; its arch has {known}')
+            raise ValueError(f'unknown key {key!r} in {network} arch; known: {known}')
     missing = [key for key, field in fields.items() if key not in values and field.default is dataclasses.MISSING]
     if missing:
         raise ValueError(f'{network} arch lacks {", ".join(missing)}: {values}')

@@ -51,6 +51,7 @@ def test_unknown_name_lists_the_known_nearest_first():
         (dict(SMALL, channel_heads=7), '7 heads do not divide 24 channels'),
         (dict(SMALL, stem='resnet'), "'conv' or 'hybrid', not 'resnet'"),
         (dict(SMALL, channel='ecaa'), "unknown channel processing 'ecaa'; known: eca, "),
+        (dict(SMALL, channel='mlp', channel_heads=4), "channel='mlp' has no heads, channel_heads is 4"),
         (dict(SMALL, stem='hybrid', stem_dims=(8, 16)), 'stem_depths must be two numbers'),
         (dict(SMALL, stem_dims=(8, 16)), 'stem_dims must be two numbers'),
         (dict(SMALL, depth=(2, 2)), 'equally long'),

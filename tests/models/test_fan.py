@@ -5,8 +5,9 @@ import torch
 from mmengine.registry import MODELS
 from torch import nn
 
-from fan_dense.models import FAN
+from fan_dense.models import FAN, FANClassifier
 from fan_dense.models.arch import ARCHS
+from fan_dense.models.layers.channel import CHANNEL_PROCESSING
 from tests.models.small import HYBRID, SIZES, VIT, image
 
 
@@ -170,6 +171,29 @@ def test_attention_maps_are_those_of_the_forward_pass():
         torch.testing.assert_close(mixed, out, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize('channel', CHANNEL_PROCESSING)
+def test_channel_processing_by_option(channel):
+    by_option, by_dict = FAN(HYBRID, channel=channel), FAN(dict(HYBRID, channel=channel))
+    assert all(isinstance(block.mlp, CHANNEL_PROCESSING[channel]) for block in by_option.blocks)
+    assert by_option.arch == by_dict.arch
+    classifier = FANClassifier(HYBRID, channel=channel, num_heads=4).eval()
+    assert {block.attn.num_heads for block in classifier.blocks} == {4}
+    both, x = classifier(image(65, 97)), image(65, 97)
+    torch.testing.assert_close(both[1:], classifier(x[1:]), rtol=1e-4, atol=1e-5)
+
+
+def test_changes_to_a_published_arch():
+    with torch.device('meta'):
+        net = FAN('hybrid-large', num_heads=6, channel_heads=5, depth=4, taps=[1])
+    assert {(block.attn.num_heads, block.mlp.num_heads) for block in net.blocks} == {(6, 5)}
+    assert (len(net.blocks), net.arch.tapped(), net.out_channels) == (4, (1,), (128, 256, 480, 480))
+
+
+def test_last_maps_by_negative_indices():
+    net = FAN(HYBRID, out_indices=(-1, 0))
+    assert (net.out_indices, net.out_channels, net.out_strides) == ((3, 0), (24, 8), (16, 4))
+
+
 def test_position_frequencies():
     x = image(64, 96)
     dense, floored = FAN(HYBRID).eval(), FAN(HYBRID, pos_floor=True).eval()
@@ -208,7 +232,9 @@ def test_registered_for_all():
     [
         (dict(arch='hybrid-smal'), "unknown FAN arch 'hybrid-smal'"),
         (dict(out_indices=()), 'out_indices must be some of'),
-        (dict(out_indices=(0, 4)), 'out_indices must be some of'),
+        (dict(out_indices=(0, 4)), 'out_indices must be some of 0, 1, 2, 3, not'),
+        (dict(out_indices=(-5,)), 'out_indices must be some of 0, 1, 2, 3, not'),
+        (dict(chanel='ca'), "FAN has no option 'chanel'; its arch has channel, "),
         (dict(last_map='detection'), "last_map must be 'tokens' or 'downsample', not 'detection'"),
         (dict(arch='hybrid-xlarge', last_map='downsample'), "use last_map='tokens'"),
         (dict(frozen_stages=4), 'frozen_stages must be between -1 and 3, not 4'),

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from torchvision.ops import StochasticDepth
 
 from .attention import ClassAttention, TokenMixing
-from .channel import CHANNEL_PROCESSING
+from .channel import CHANNEL_PROCESSING, Mlp
 from .conv import BN, Downsample
 
 
@@ -102,17 +102,3 @@ class ClassAttentionBlock(PatchTokenBlock):
         cls, patches = (x + self.gamma1 * torch.cat([self.attn(y), y[:, 1:]], 1)).split([1, x.shape[1] - 1], 1)
         cls, patches = self.norm2(cls), self.norm2(patches) if self.tokens_norm else patches
         return torch.cat([cls + self.gamma2 * self.mlp(cls), 2 * patches], 1)
-
-
-class Mlp(nn.Module):
-    """Two linear layers with GELU between them."""
-
-    def __init__(self, dim: int, hidden_dim: int, drop: float = 0.0):
-        super().__init__()
-        self.fc1 = nn.Linear(dim, hidden_dim)
-        self.act = nn.GELU()
-        self.fc2 = nn.Linear(hidden_dim, dim)
-        self.drop = nn.Dropout(drop)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.drop(self.fc2(self.drop(self.act(self.fc1(x)))))
