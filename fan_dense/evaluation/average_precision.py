@@ -44,7 +44,6 @@ def _fill(
         truths = np.zeros(classes, np.int64)
         for one in range(len(true_image)):
             truths[true_label[one]] += weight[true_image[one]]
-        precision = np.empty(np.max(truths) if classes else 0)  # after the first, second, ... true positive
         for label in range(classes):
             if truths[label] == 0:
                 continue
@@ -53,6 +52,10 @@ def _fill(
             for one in range(start, starts[label + 1]):
                 before[one - start] = total
                 total += weight[image[one]]
+            most = 0
+            for one in telling[telling_starts[label] : telling_starts[label + 1]]:
+                most += weight[image[one]]
+            precision = np.empty(most)  # after the first, second, ... true positive
             for threshold in range(thresholds):
                 bit = 1 << threshold
                 true = left_out = 0  # detections above the present one

@@ -60,7 +60,7 @@ class ExactCocoMetric(CocoMetric):
         evaluation.params.catIds = self.cat_ids
         evaluation.params.imgIds = self.img_ids
         evaluation.params.maxDets = list(self.proposal_nums)
-        evaluation.params.iouThrs = self.iou_thrs
+        evaluation.params.iouThrs = np.atleast_1d(self.iou_thrs)
         evaluation.evaluate()
         evaluation.accumulate()
         evaluation.summarize()

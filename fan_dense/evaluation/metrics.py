@@ -134,34 +134,50 @@ def summarise(
         MissingConditions: conditions are missing, and ``partial`` is False.
         ValueError: the results do not belong together: different checkpoints, images, metrics, seeds, ...
     """
-    seed, image_order = _setting(protocol, results)
-    expected = protocol.conditions(seed, image_order)
-    # clean pixels have no seed or order, whatever the condition under which they were scored says
-    clean = [condition for condition in results if condition.corruption is None]
-    if len(clean) > 1:
-        raise ValueError(f'there are {len(clean)} clean results; give one')
-    keys = {str(one): one if one.corruption else (clean or [one])[0] for one in expected}
-    found = {name: results[key] for name, key in keys.items() if key in results}
-    missing = [name for name in keys if name not in found]
+    keys = conditions_of(protocol, results)
+    found = {str(condition): results[key] for condition, key in keys.items() if key is not None}
+    missing = [str(condition) for condition, key in keys.items() if key is None]
     if missing and not partial:
-        raise MissingConditions(missing, len(expected))
+        raise MissingConditions(missing, len(keys))
     if not found:
         raise ValueError(f'there is no result of any condition of protocol {protocol.name}')
     _check_belonging(found)
     first = next(iter(found.values()))
     return Summary(
         protocol=protocol.to_dict(),
-        seed=seed,
-        image_order=image_order,
+        seed=[*keys][-1].seed,
+        image_order=[*keys][-1].image_order,
         images=first.images,
         partial=bool(missing),
         missing=missing,
-        conditions=len(expected),
+        conditions=len(keys),
         classes=_classes(first),
         metrics={name: _metric(name, protocol, found, (intervals or {}).get(name)) for name in first.metrics},
         pixel_digests={name: result.pixel_digest for name, result in found.items()},
         unchanged_images={name: len(r.unchanged_images) for name, r in found.items() if r.unchanged_images},
     )
+
+
+def conditions_of(protocol: Protocol, present: Iterable[Condition]) -> dict[Condition, Condition | None]:
+    """The conditions of ``protocol`` in its order -> the one among ``present`` that is it, None where it is missing.
+
+    Seed and image order are those that are present. Clean pixels have neither, so any clean condition will do.
+
+    Raises:
+        ValueError: conditions of several seeds or image orders are present, or several clean ones.
+    """
+    pairs = {(one.corruption, one.severity) for one in protocol.conditions()}
+    present = [one for one in present if (one.corruption, one.severity) in pairs]
+    clean = [one for one in present if one.corruption is None]
+    settings = sorted({(one.seed, one.image_order) for one in present if one.corruption is not None})
+    if len(settings) > 1 or len(clean) > 1:
+        told = (
+            ' and '.join(f'seed {seed} {order}' for seed, order in settings) if settings[1:] else f'{len(clean)} clean'
+        )
+        raise ValueError(f'there are results of {told}; give those of one seed and one image order')
+    expected = protocol.conditions(*(settings[0] if settings else (0, protocol.image_order)))
+    known = {condition: condition for condition in present} | {Condition(): clean[0] if clean else None}
+    return {condition: known.get(condition) for condition in expected}
 
 
 def mean(protocol: Protocol, figures: Mapping, corruptions: Iterable[str] | None = None):
@@ -316,16 +332,6 @@ def _absent(found: dict[str, ConditionResult], per_class: dict[str, dict[str, fl
         for one in next(iter(per_class.values()), {})
         if any(one in values and math.isnan(values[one]) for values in judged)
     ]
-
-
-def _setting(protocol: Protocol, results: Mapping[Condition, ConditionResult]) -> tuple[int, str]:
-    """Seed and image order of the corrupted results."""
-    wanted = {(one.corruption, one.severity) for one in protocol.conditions() if one.corruption}
-    settings = {(one.seed, one.image_order) for one in results if (one.corruption, one.severity) in wanted}
-    if len(settings) > 1:
-        told = ' and '.join(f'seed {seed} {order}' for seed, order in sorted(settings))
-        raise ValueError(f'the results are of {told}; give those of one seed and one image order')
-    return next(iter(settings), (0, protocol.image_order))
 
 
 def _check_belonging(found: dict[str, ConditionResult]) -> None:

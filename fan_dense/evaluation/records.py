@@ -18,6 +18,7 @@ from fan_dense.files import write_atomically
 
 FORMAT = 1
 INTERSECTION, UNION, PREDICTED, LABELLED = range(4)
+MOST_THRESHOLDS = 16
 SHOWN_SCORE = 0.3  # detections below are not drawn either
 
 
@@ -76,7 +77,7 @@ class APRecord:
     Attributes:
         kind: 'bbox' or 'segm'.
         images, classes: how many there are.
-        thresholds: (T,) of IoU, T <= 16.
+        thresholds: (T,) of IoU, T <= MOST_THRESHOLDS.
         limit, limit_at_one: detections of a class in an image that count in mAP, and at one threshold as in mAP_50
             (pycocotools: 100, and the last of ``maxDets``).
         image, label, score: (D,) of each detection: index of the image in the data set, of the class, confidence.
@@ -106,8 +107,15 @@ class APRecord:
         Args:
             evaluation: of ``iouType`` 'bbox' or 'segm'.
             images: their identities, in the order of the data set.
+
+        Raises:
+            ValueError: there are more IoU thresholds than a record has bits for.
         """
         params = evaluation.params
+        if len(params.iouThrs) > MOST_THRESHOLDS:
+            raise ValueError(
+                f'there are {len(params.iouThrs)} IoU thresholds (iou_thrs); at most {MOST_THRESHOLDS} fit'
+            )
         index = {identity: position for position, identity in enumerate(images)}
         # evalImgs: (class, area range, image), flattened; 'all' is the first range, None is an image with nothing
         step = len(params.areaRng) * len(params.imgIds)
