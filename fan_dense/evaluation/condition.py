@@ -9,12 +9,14 @@ import io
 from pathlib import Path
 
 from mmengine.config import Config
+from mmengine.dist import is_main_process
 from mmengine.registry import DATASETS, init_default_scope
 
 from fan_dense import configuration
 from fan_dense.datasets.wrappers import check_classes
 from fan_dense.evaluation.guard import SilentlyClean
 from fan_dense.evaluation.loop import Subject, run_conditions
+from fan_dense.evaluation.progress import Progress
 from fan_dense.evaluation.result import Condition, ConditionResult
 from fan_dense.evaluation.weights import file_digest, load_exactly
 from fan_dense.files import refuse_existing, write_atomically
@@ -126,7 +128,9 @@ def prepare(cfg: Config, checkpoint: Path, dataset=None) -> Subject:
 
 def run(subject: Subject, condition: Condition, *, show_dir: str | Path | None = None) -> ConditionResult:
     """Evaluate ``subject`` under ``condition``."""
-    ((_, outcomes),) = run_conditions([subject], [condition], show_dirs=[show_dir])
+    progress = Progress(1, len(subject.dataset), shown=is_main_process())
+    ((_, outcomes),) = run_conditions([subject], [condition], show_dirs=[show_dir], progress=progress)
+    progress.close()
     if isinstance(outcomes, SilentlyClean):
         raise outcomes
     return outcomes[0].result

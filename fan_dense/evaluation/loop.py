@@ -41,15 +41,14 @@ class Outcome:
     """What one model made of one condition.
 
     Attributes:
-        result: scores, to be written.
+        result: scores, to be written. Its phases: of the workers together, decode, corrupt (with the digests of the
+            pixels) and transform; of the main process, wait (for the workers), network, metric and other, the sum of
+            which is total.
         records: name -> what each image contributed; see :mod:`fan_dense.evaluation.records`. Empty on all ranks but 0.
-        seconds: phase -> seconds. Of the workers together: decode, corrupt (and its digests), transform. Of the main
-            process: wait (for the workers), network, metric, other; their sum is total.
     """
 
     result: ConditionResult
     records: dict
-    seconds: dict[str, float]
 
 
 def run_conditions(
@@ -69,7 +68,7 @@ def run_conditions(
         images: indices of the images to look at, default all.
         workers: processes that decode and corrupt, default as the config says.
         show_dirs: of each subject, a folder in which to draw every prediction, or None.
-        progress: default, one for each condition.
+        progress: where to report it; None: nowhere.
 
     Yields:
         The condition, and what each subject made of it, or why its pixels cannot be trusted.
@@ -83,17 +82,22 @@ def run_conditions(
     contestants = [_Contestant(*pair) for pair in zip(subjects, show_dirs or itertools.repeat(None))]
     shares = dict(rank=rank, world_size=world_size)
     for condition, batches in stream.batches(first.dataset, loader, conditions, images, **shares):
-        reporting = progress or Progress(1, len(images), shown=rank == 0)
-        reporting.begin(condition)
+        if progress:
+            progress.begin(condition)
+            batches = _reported(batches, progress, world_size)
         try:
-            yield condition, _run(contestants, condition, batches, len(images), reporting, world_size)
+            yield condition, _run(contestants, condition, batches, len(images))
         except SilentlyClean as reason:
             yield condition, reason
-        if progress is None:
-            reporting.close()
 
 
-def _run(contestants, condition, batches, images: int, progress: Progress, world_size: int) -> list[Outcome]:
+def _reported(batches: Iterator[stream.Batch], progress: Progress, world_size: int) -> Iterator[stream.Batch]:
+    for batch in batches:
+        yield batch
+        progress.advance(batch.size * world_size)
+
+
+def _run(contestants, condition, batches, images: int) -> list[Outcome]:
     started = time.perf_counter()
     seconds = dict.fromkeys(('decode', 'corrupt', 'transform', 'wait'), 0.0)
     for contestant in contestants:
@@ -112,7 +116,6 @@ def _run(contestants, condition, batches, images: int, progress: Progress, world
                 contestant.take(
                     data if len(contestants) == 1 else {**data, 'data_samples': copy.deepcopy(data['data_samples'])}
                 )
-        progress.advance(batch.size * world_size)
     figures = [contestant.finish(images) for contestant in contestants]
     report = examine(contestants[0].pixels(), images)
     main = {
@@ -135,11 +138,11 @@ def _run(contestants, condition, batches, images: int, progress: Progress, world
                 pixel_digest=report.digest,
                 unchanged_images=list(report.unchanged),
                 seconds=total,
+                phases=seconds,
                 finished=datetime.now(timezone.utc).isoformat(timespec='seconds'),
                 versions=versions.installed(),
             ),
-            records={n: r for m in contestant.evaluator.metrics for n, r in getattr(m, 'records', {}).items()},
-            seconds=seconds,
+            records=scores.records(contestant.evaluator),
         )
         for contestant, reported in zip(contestants, figures)
     ]

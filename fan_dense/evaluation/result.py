@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from fan_dense import checks
 
@@ -50,6 +50,7 @@ class ConditionResult:
         pixel_digest: over the pixels that the network's pipeline was given, before resizing.
         unchanged_images: keys of images on which the corruption had no effect.
         seconds: duration of the evaluation.
+        phases: phase of it -> seconds; see :class:`fan_dense.evaluation.loop.Outcome`.
         finished: when it ended, UTC, ISO 8601.
         versions: of the packages that the figures depend on.
     """
@@ -66,6 +67,7 @@ class ConditionResult:
     seconds: float
     finished: str
     versions: dict[str, str]
+    phases: dict[str, float] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """JSON text; NaN is written as null."""
