@@ -1,0 +1,25 @@
+# SAN-10 with UPerNet on the embedded street scenes, from scratch: half an hour on one core.
+_base_ = [
+    '_base_/backbones/san10.py',
+    '_base_/heads/upernet.py',
+    '_base_/datasets/scenes_semantic.py',
+    '_base_/schedules/from_scratch.py',
+    '_base_/segmentation_runtime.py',
+]
+
+norm_cfg = dict(type='BN', requires_grad=True)
+model = _base_.upernet
+model.data_preprocessor = dict(size=(192, 256))
+model.backbone.update(norm_cfg=norm_cfg, with_cp=False)
+model.decode_head.update(channels=64, num_classes=11, norm_cfg=norm_cfg)
+model.auxiliary_head.update(channels=64, num_classes=11, norm_cfg=norm_cfg)
+# 500 iterations x batch 4 / 1,600 scenes = 1.25 epochs
+train_dataloader = dict(batch_size=4)
+iterations = 500
+optim_wrapper = dict(optimizer=dict(lr=1e-3))
+train_cfg = dict(max_iters=iterations, val_interval=125)
+param_scheduler = [
+    dict(type='LinearLR', start_factor=0.01, by_epoch=False, begin=0, end=50),
+    dict(type='PolyLR', eta_min=1e-6, power=0.9, by_epoch=False, begin=50, end=iterations),
+]
+default_hooks = dict(logger=dict(interval=20), checkpoint=dict(interval=125))
