@@ -6,7 +6,7 @@ from mmengine.model import BaseModule
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from .loading import Converted, LoadReport, load_converted, read_weights
+from .loading import Converted, LoadReport, load
 
 
 class Backbone(BaseModule):
@@ -66,21 +66,18 @@ class Backbone(BaseModule):
     def load_published(
         self, checkpoint: str, prefix: str | None = None, map_location: str = 'cpu', ema: bool = False
     ) -> LoadReport:
-        """Load a published checkpoint, or one of ours, and report on every key.
+        """Load a published checkpoint, or one of ours, and report on every key. See :func:`~.loading.load`.
 
         Args:
-            checkpoint: Path or URL, as in :func:`~fan_dense.compat.download.fetch`; ``#sha256=HEX`` at its end asks
-                for that very file.
+            checkpoint: Path or URL.
             prefix: As in :func:`~fan_dense.models.loading.unwrap`.
             map_location: As in ``torch.load``.
-            ema: As in :func:`~fan_dense.models.loading.choose`.
+            ema: Take averaged weights (``state_dict_ema``).
 
         Raises:
-            CheckpointMismatch: if any key is wrong, or under 95 % of the values are there that such a checkpoint has.
-                Nothing is loaded then.
+            CheckpointMismatch: if it is of another network. Nothing is loaded then.
         """
-        weights, entry = read_weights(checkpoint, map_location, ema)
-        return load_converted(self, self.convert(weights, prefix), checkpoint, entry)
+        return load(self, checkpoint, lambda weights: self.convert(weights, prefix), map_location, ema)
 
     def init_weights(self) -> None:
         """Apply ``init_cfg``. Layers have their initial weights from the start.

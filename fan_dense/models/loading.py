@@ -1,5 +1,6 @@
 """Weights of published networks into ours: unwrapping the file, a report on every key, and when to refuse."""
 
+import contextlib
 import dataclasses
 import logging
 import re
@@ -95,6 +96,11 @@ class LoadReport:
     share: float
     entry: str = ''
 
+    @property
+    def fits(self) -> bool:
+        """Whether the checkpoint is of the network."""
+        return not self.wrong and self.share >= LEAST_SHARE
+
     def __str__(self) -> str:
         source = f', from {self.entry}' if self.entry else ''
         lines = [f'loaded {len(self.loaded)} keys, {self.share:.1%} of the values{source}']
@@ -122,26 +128,51 @@ class Converted:
     new: Callable[[str], object]
 
 
-def read_weights(checkpoint: str, map_location: str = 'cpu', ema: bool = False) -> tuple[dict, str]:
-    """:func:`choose` of what a path or URL holds, which is as in :func:`~fan_dense.compat.download.fetch`."""
+def read_checkpoint(checkpoint: str, map_location: str = 'cpu') -> object:
+    """What a checkpoint holds, from a path or URL as in :func:`~fan_dense.compat.download.fetch`."""
     from mmengine.runner.checkpoint import CheckpointLoader  # which may be importing this package right now
 
+    return CheckpointLoader.load_checkpoint(checkpoint, map_location)
+
+
+@contextlib.contextmanager
+def naming(name: str):
+    """Begin the message of every :class:`CheckpointMismatch` with the name of the checkpoint."""
     try:
-        return choose(CheckpointLoader.load_checkpoint(checkpoint, map_location), ema)
+        yield
     except CheckpointMismatch as error:
-        raise CheckpointMismatch(f'{checkpoint} {error}') from None
+        raise CheckpointMismatch(f'{name} {error}') from None
 
 
-def load_converted(network: nn.Module, converted: Converted, name: str, entry: str = '') -> LoadReport:
-    """Load a converted checkpoint called ``name``, from ``entry`` in its file, into ``network``, and log the report.
+def load(
+    network: nn.Module,
+    checkpoint: str,
+    convert: Callable[[Mapping[str, Tensor]], Converted],
+    map_location: str = 'cpu',
+    ema: bool = False,
+) -> LoadReport:
+    """Load a checkpoint into ``network``, and log a report on every key.
+
+    Args:
+        network: Where to.
+        checkpoint: Path or URL, as in :func:`~fan_dense.compat.download.fetch`; ``#sha256=HEX`` at its end asks for
+            that very file.
+        convert: What makes names of the network of the weights in the file.
+        map_location: As in ``torch.load``.
+        ema: As in :func:`choose`.
 
     Raises:
-        CheckpointMismatch: if any key is wrong or under 95 % of the values are there. Nothing is loaded then.
+        CheckpointMismatch: if any key is wrong, or under 95 % of the values are there that such a checkpoint has.
+            Nothing is loaded then.
     """
-    report = check_fit(converted, network.state_dict(), name, entry)
+    content = read_checkpoint(checkpoint, map_location)
+    with naming(checkpoint):
+        weights, entry = choose(content, ema)
+        converted = convert(weights)
+    report = check_fit(converted, network.state_dict(), checkpoint, entry)
     network.load_state_dict({key: converted.weights[key] for key in report.loaded}, strict=False)
     level = logging.WARNING if report.lacking else logging.INFO
-    print_log(f'{name}: {report}', logger='current', level=level)
+    print_log(f'{checkpoint}: {report}', logger='current', level=level)
     return report
 
 
@@ -152,7 +183,7 @@ def check_fit(converted: Converted, own: Mapping[str, Tensor], name: str, entry:
         CheckpointMismatch: if any key is wrong or under 95 % of the values are there.
     """
     report = sort_keys(converted, own, entry)
-    if report.wrong or report.share < LEAST_SHARE:
+    if not report.fits:
         raise CheckpointMismatch(f'{name} {_complaint(report, converted.weights, own)}; is it of another arch?')
     return report
 

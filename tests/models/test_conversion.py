@@ -1,5 +1,4 @@
 import json
-from argparse import Namespace
 
 import pytest
 import torch
@@ -8,22 +7,9 @@ from mmengine.registry import MODELS
 from fan_dense.models import FAN, FANClassifier
 from fan_dense.models.conversion import convert_fan_state_dict
 from fan_dense.models.loading import CheckpointMismatch
+from tests.models.published_files import old_names, save
 from tests.models.small import HYBRID, VIT, image
 from tests.reference import reference
-
-
-def published(network: torch.nn.Module) -> dict:
-    """The weights as the published files hold them: timm's container and old names."""
-    weights = {}
-    for key, value in network.state_dict().items():
-        key = key.replace('pos_embed.', 'pos_embeder.')
-        if '.attn.k.' in key or '.attn.v.' in key:
-            continue
-        if '.attn.q.' in key and key.startswith('cls_attn_blocks'):
-            parts = [network.state_dict()[key.replace('.q.', f'.{part}.')] for part in 'qkv']
-            key, value = key.replace('.q.', '.qkv.'), torch.cat(parts)
-        weights[f'module.{key}'] = value
-    return dict(state_dict=weights, epoch=300, arch='fan', args=Namespace(lr=1e-3))
 
 
 @pytest.fixture
@@ -34,12 +20,11 @@ def classifier() -> FANClassifier:
 
 @pytest.fixture
 def checkpoint(classifier, tmp_path) -> str:
-    torch.save(published(classifier), tmp_path / 'fan.pth.tar')
-    return str(tmp_path / 'fan.pth.tar')
+    return save(old_names(classifier.state_dict()), tmp_path / 'fan.pth.tar')
 
 
 def test_published_names_become_ours(classifier):
-    weights, dropped = convert_fan_state_dict(published(classifier), dense=False)
+    weights, dropped = convert_fan_state_dict(old_names(classifier.state_dict()), dense=False)
     assert not dropped
     torch.testing.assert_close(weights, dict(classifier.state_dict()), rtol=0, atol=0)
 
