@@ -204,9 +204,10 @@ def mean(protocol: Protocol, figures: Mapping, corruptions: Iterable[str] | None
 
 
 def ratio(part, whole):
-    """``part / whole``, NaN where ``whole`` is 0; numbers or arrays."""
+    """``part / whole`` of fractions, NaN where ``whole`` is 0 (or so small that it might as well be); or of arrays."""
     whole = np.asarray(whole, float)
-    return np.divide(part, whole, out=np.full(np.broadcast_shapes(np.shape(part), whole.shape), NAN), where=whole != 0)
+    found = np.full(np.broadcast_shapes(np.shape(part), whole.shape), NAN)
+    return np.divide(part, whole, out=found, where=whole > np.finfo(float).tiny)
 
 
 def relative_degradation(summary: Summary, reference: Summary) -> dict[str, dict]:
@@ -230,7 +231,8 @@ def relative_degradation(summary: Summary, reference: Summary) -> dict[str, dict
         ours, theirs = getattr(summary, field), getattr(reference, field)
         if ours != theirs:
             if field == 'protocol':
-                ours, theirs = ours['name'], theirs['name'] + (' (another one)' if ours == theirs else '')
+                ours, theirs = ours['name'], theirs['name']
+                theirs += ' (another one)' if ours == theirs else ''
             told = '' if field == 'pixel_digests' else f' ({_short(ours)} and {_short(theirs)})'
             raise ValueError(f'the reference is not comparable: {field} differs{told}; evaluate both models alike')
     return {

@@ -10,6 +10,10 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 
+def quietly():
+    return contextlib.redirect_stdout(io.StringIO())
+
+
 def truth(boxes: list[list[tuple]], classes: int, crowds: bool = True) -> dict:
     """COCO content; of each image a list of (class, x, y, w, h, crowd)."""
     annotations = [
@@ -26,7 +30,7 @@ def truth(boxes: list[list[tuple]], classes: int, crowds: bool = True) -> dict:
 
 def evaluated(content: dict, detections: list[dict], kind: str = 'bbox', limits=(1, 10, 100)) -> COCOeval:
     """pycocotools on its own: loaded, evaluated, accumulated, summarised."""
-    with contextlib.redirect_stdout(io.StringIO()):
+    with quietly():
         api = COCO()
         api.dataset = copy.deepcopy(content)
         api.createIndex()

@@ -146,6 +146,17 @@ def test_iou_is_exact_where_float32_sums_are_not():
     assert built.compute_metrics(areas)['mIoU'] == (2**24 + 1) / (2**24 + 2)
 
 
+def test_trap_8_a_class_that_is_never_found_is_not_dropped_from_the_mean_f_score():
+    # car: 2 px common, 1 too many, none missed: F = 2 * 2 / (2 * 2 + 1); bus: labelled once, never right: 0
+    pairs = [([[0, 0, 0, 2]], [[0, 0, 1, 255]])]
+    config = dict(type='IoUMetric', iou_metrics=['mFscore'])
+    figures, per_class = evaluate(config, seg_samples(pairs), dict(classes=CLASSES), 1)
+    assert per_class['Fscore']['car'] == pytest.approx(4 / 5)
+    assert per_class['Fscore']['bus'] == 0
+    assert np.isnan(per_class['Fscore']['tram'])
+    assert figures['mFscore'] == pytest.approx(2 / 5)
+
+
 def test_other_metrics_are_left_alone():
     config = [dict(type='CityscapesMetric'), dict(type='mmdet.CocoMetric', metric='bbox')]
     assert [one['type'] for one in scores.exact(config)] == ['CityscapesMetric', 'ExactCocoMetric']
