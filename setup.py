@@ -21,7 +21,7 @@ setup(
     license='Apache-2.0',
     python_requires='>=3.10',
     packages=find_packages(include=['fan_dense', 'fan_dense.*']),
-    package_data={'fan_dense': ['**/*.json', '**/*.npz', '**/*.png', '**/*.jpg']},
+    package_data={'fan_dense': ['**/*.json', '**/*.npz', '**/*.png', '**/*.jpg', '**/*.html', '**/*.css']},
     install_requires=requirements('runtime'),
     extras_require={'lite': requirements('lite'), 'tests': requirements('tests')},
 )
