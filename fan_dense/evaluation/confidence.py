@@ -43,7 +43,7 @@ def intervals(
         seed: of the draws; the same seed gives the same intervals.
 
     Returns:
-        metric -> {'clean': [low, high], 'mpc': ..., 'rpc': ...}; NaN where there is no figure.
+        metric -> {'clean': [low, high], 'mpc': ..., 'rpc': ...}; NaN where there is no figure. Empty without records.
 
     Raises:
         ValueError: the records are not of the same images and kinds, or an argument is out of range.
@@ -53,7 +53,7 @@ def intervals(
     if not 0 < level < 1:
         raise ValueError(f'level is {level!r}; it must lie between 0 and 1')
     found = {condition: records[key] for condition, key in conditions_of(protocol, records).items() if key is not None}
-    if not found:
+    if not any(found.values()):
         return {}
     weights = drawn(_common_images(found), resamples, seed)
     draws = {

@@ -259,8 +259,8 @@ def _relative(ours: MetricSummary, theirs: MetricSummary) -> dict:
 
 def _metric(name: str, protocol: Protocol, found: dict[str, ConditionResult], intervals) -> MetricSummary:
     figures = {condition: result.metrics[name] for condition, result in found.items()}
-    corrupted = _corrupted(found, figures)
-    clean, mpc = figures.get('clean', NAN), float(mean(protocol, corrupted))
+    by_condition = _by_condition(found, figures)
+    clean, mpc = figures.get('clean', NAN), float(mean(protocol, by_condition))
     per_class = _per_class(name, found)
     absent = _absent(found, per_class)
     return MetricSummary(
@@ -270,17 +270,17 @@ def _metric(name: str, protocol: Protocol, found: dict[str, ConditionResult], in
         intervals=intervals,
         by_corruption={
             corruption: {
-                'mean': float(mean(protocol, corrupted, [corruption])),
+                'mean': float(mean(protocol, by_condition, [corruption])),
                 'severities': {
-                    str(severity): corrupted.get((corruption, severity), NAN)
+                    str(severity): by_condition.get((corruption, severity), NAN)
                     for severity in protocol.severities(corruption)
                 },
             }
             for corruption in protocol.corruptions
         },
-        by_group={group: float(mean(protocol, corrupted, members)) for group, members in protocol.groups.items()},
+        by_group={group: float(mean(protocol, by_condition, members)) for group, members in protocol.groups.items()},
         by_severity={
-            str(level): float(mean(protocol, {key: value for key, value in corrupted.items() if key[1] == level}))
+            str(level): float(mean(protocol, {key: value for key, value in by_condition.items() if key[1] == level}))
             for level in sorted({level for one in protocol.corruptions for level in protocol.severities(one)})
         },
         by_class={
@@ -297,24 +297,20 @@ def _metric(name: str, protocol: Protocol, found: dict[str, ConditionResult], in
 
 
 def _class(protocol: Protocol, found: dict[str, ConditionResult], figures: dict[str, float]) -> dict:
-    corrupted = _corrupted(found, figures)
-    clean, mpc = figures.get('clean', NAN), float(mean(protocol, corrupted))
+    by_condition = _by_condition(found, figures)
+    clean, mpc = figures.get('clean', NAN), float(mean(protocol, by_condition))
     return {
         'clean': clean,
         'mpc': mpc,
         'rpc': float(ratio(mpc, clean)),
-        'by_corruption': {one: float(mean(protocol, corrupted, [one])) for one in protocol.corruptions},
+        'by_corruption': {one: float(mean(protocol, by_condition, [one])) for one in protocol.corruptions},
     }
 
 
-def _corrupted(found: dict[str, ConditionResult], figures: dict[str, float]) -> dict[tuple[str, int], float]:
-    """Figures by (corruption, severity), without the clean one."""
+def _by_condition(found: dict[str, ConditionResult], figures: dict[str, float]) -> dict[tuple, float]:
+    """Figures by (corruption, severity), as :func:`mean` takes them."""
     conditions = {name: result.condition for name, result in found.items()}
-    return {
-        (conditions[name].corruption, conditions[name].severity): figure
-        for name, figure in figures.items()
-        if conditions[name].corruption is not None
-    }
+    return {(conditions[name].corruption, conditions[name].severity): figure for name, figure in figures.items()}
 
 
 def _per_class(metric: str, found: dict[str, ConditionResult]) -> dict[str, dict[str, float]]:

@@ -163,7 +163,7 @@ def test_trap_2_what_is_missing_has_no_interval():
     clean = intervals(TYPES, {condition('clean'): {'iou': accuracies(values)}})['mIoU']
     assert np.isnan(clean['mpc']).all()
     assert clean['clean'] == found['mpc']
-    assert intervals(TYPES, {}) == {}
+    assert intervals(TYPES, {}) == intervals(TYPES, {condition('clean'): {}}) == {}
     # where P is 0 there is no ratio, nor infinity
     nothing = {condition('clean'): {'iou': accuracies(0 * values)}, condition('fog 1'): {'iou': accuracies(values)}}
     assert np.isnan(intervals(TYPES, nothing)['aAcc']['rpc']).all()

@@ -317,6 +317,8 @@ def test_trap_8_a_class_without_ground_truth_that_is_always_predicted_is_known_b
     one = summarise(FOG, with_classes(values, Acc=accuracy)).metrics['mIoU']
     assert one.absent_classes == ['tram']
     assert one.absent_but_predicted == {'tram': ['clean', 'fog 1', 'fog 2']}
+    assert math.isnan(one.by_class['tram']['clean'])  # it has no IoU, although the metric says 0
+    assert math.isnan(one.by_class['tram']['by_corruption']['fog'])
     # without accuracies nobody can tell it from a class that is never right
     assert summarise(FOG, with_classes(values)).metrics['mIoU'].absent_classes == []
 
