@@ -100,7 +100,10 @@ def test_a_part_that_is_the_whole_keeps_the_name():
     ('arguments', 'message'),
     [
         (dict(corruptions=['frog']), "quick has no corruption or group 'frog'; did you mean fog"),
-        (dict(corruptions=['zoom_blur']), "quick has no corruption or group 'zoom_blur'; did you mean blur or motion_blur"),
+        (
+            dict(corruptions=['zoom_blur']),
+            "quick has no corruption or group 'zoom_blur'; did you mean blur or motion_blur",
+        ),
         (dict(severities=[3, 5]), 'quick has no severity 5, only 3'),
         (dict(severities=['3']), "quick has no severity '3', only 3"),
         (dict(severities=[]), 'nothing of protocol quick is left'),
