@@ -14,6 +14,7 @@ FOLLOWS = {
     'fan_dense.compat.checkpoint': 'mmengine.runner.checkpoint',
     'fan_dense.models': 'mmengine.model',
     'fan_dense.models.segformer_head': 'mmseg.models',
+    'fan_dense.models.timm_models': 'timm.models',
     'fan_dense.datasets.transforms': 'mmcv.transforms',
     'fan_dense.datasets.detection': 'mmdet.datasets',
     'fan_dense.datasets.segmentation': 'mmseg.datasets',

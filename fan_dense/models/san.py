@@ -129,9 +129,11 @@ class SAN(Backbone):
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
         for module in self.modules():
-            if isinstance(module, PatchwiseAttention):
-                # sums start out as large as means: products of 49 a block overflow before norms have statistics
-                module.conv_w[-1].weight.data /= module.window[0] ** 2
+            if isinstance(module, SANBlock) and isinstance(module.sam, PatchwiseAttention):
+                # Each block squares its features: before norms have statistics, the deeper networks overflow. So sums
+                # start out as large as means, and small beside what they are added to.
+                module.sam.conv_w[-1].weight.data /= module.sam.window[0] ** 2
+                module.conv.weight.data /= 10
 
         self.describe(zip(dims, itertools.accumulate(self.arch.strides, operator.mul)))
         self.freeze()

@@ -5,9 +5,9 @@
     timm.create_model('fan_small_12_p4_hybrid', features_only=True, out_indices=(1, 2))
 
 timm's training and validation scripts find them when they are started by ``python -m fan_dense``. In timm's usage
-``drop_rate`` is dropout before the last layer; ``proj_drop_rate`` is what our networks call so. All other options of our
-networks are options here, too. Features are the maps of the backbone, of which only what the chosen ones need exists.
-Whatever timm loads may be a published checkpoint.
+``drop_rate`` is dropout before the last layer; ``proj_drop_rate`` is what our networks call so. All other options of
+our networks are options here, too. Features are the maps of the backbone, of which only what the chosen ones need
+exists. Whatever timm loads may be a published checkpoint.
 """
 
 import dataclasses
