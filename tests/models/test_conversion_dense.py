@@ -21,7 +21,7 @@ CLASSES, WIDTH = 5, 12
 
 
 class PublishedHead(nn.Module):
-    """SegFormer's head as its paper has it: linear layers, maps resized and joined from the last on, fused, classified."""
+    """SegFormer's head as its paper has it: linear layers, maps resized, joined from the last on, fused, classified."""
 
     def __init__(self, channels=CHANNELS, width=WIDTH, classes=CLASSES):
         super().__init__()
