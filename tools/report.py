@@ -31,8 +31,8 @@ def report(args) -> None:
         print(warning)
     for file in result.files:
         print(file)
-    if result.charts:
-        print(f'{len(result.charts)} pictures in {result.charts[0].parent}')
+    if result.pictures:
+        print(f'{len(result.pictures)} pictures beside them')
 
 
 if __name__ == '__main__':

@@ -29,7 +29,7 @@ def group_bars(title: str, models: Sequence[Bars], note: str = ''):
     left = 0.15 + max(map(style.text_width, names))
     figure = style.figure(WIDTH, 0.42 + block * len(names))
     axes = style.axes_at(figure, left, 0.4, WIDTH - left - 1.05, block * len(names))
-    largest = max((v for m in models for v in (m.clean, *m.values.values()) if not math.isnan(v)), default=1.0)
+    largest = max((v for m in models for v in (m.clean, *m.values.values()) if not math.isnan(v)), default=0.0) or 1.0
     for row, name in enumerate(names):
         axes.text(-0.02 * largest, row * block + (block - 0.14) / 2, name, ha='right', va='center')
         for index, model in enumerate(models):

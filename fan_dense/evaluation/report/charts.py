@@ -1,5 +1,6 @@
 """Which charts a report has, and what each shows."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,8 @@ from fan_dense.evaluation.report import bars, curves, overview, text, timing
 from fan_dense.evaluation.report.entry import Entry, having
 from fan_dense.evaluation.report.heat_map import Row, heat_map
 from fan_dense.evaluation.report.tables import published_mark
+
+KINDS = ('overview', 'severities', 'groups', 'curves')  # of which each metric has one; then come the heat maps
 
 
 @dataclass(frozen=True)
@@ -20,14 +23,16 @@ class Chart:
 
 
 def of_metric(models: Sequence[Entry], metric: str, published: Sequence[Published]) -> Iterator[Chart]:
-    """The charts of one metric that are saved as files."""
+    """The charts of one metric that are saved as files: one of each kind, and a heat map of each model."""
     models = having(models, metric)
     title = text.title(metric)
     legend = [(model.marked, model.look) for model in models]
-    note = '; '.join(f'{model.letter}: {", ".join(model.marks)}' for model in models if model.marks)
+    marks = dict.fromkeys(mark for model in models for mark in model.marks)
+    note = '; '.join(f'{mark}: {", ".join(one.letter for one in models if mark in one.marks)}' for mark in marks)
     panels = severity_panels(models, metric)
+    file = re.sub(r'[^\w.-]', '_', metric)
     yield Chart(
-        f'overview_{metric}',
+        f'overview_{file}',
         f'{title} of each model, clean and its mean under corruption',
         overview.overview(
             f'{title}: clean (hollow) and mPC (filled)',
@@ -36,24 +41,25 @@ def of_metric(models: Sequence[Entry], metric: str, published: Sequence[Publishe
         ),
     )
     yield Chart(
-        f'severities_{metric}',
-        f'{title} by severity, mean over all corruptions',
+        f'severities_{file}',
+        f'{title} by severity, mean over corruptions',
         curves.single(_mean_panel(models, metric), curves.top(panels), note),
     )
     yield Chart(
-        f'groups_{metric}',
+        f'groups_{file}',
         f'{title} of each group of corruptions beside the clean one',
         bars.group_bars(f'{title} by group (of clean)', _group_bars(models, metric), note),
     )
     yield Chart(
-        f'curves_{metric}',
+        f'curves_{file}',
         f'{title} by severity, a panel a corruption',
         curves.sheet(panels, f'{title} (per cent) by severity of each corruption', legend),
     )
-    largest = max((model.metrics[metric].clean for model in models if model.metrics[metric].clean > 0), default=1.0)
+    known = [value for panel in panels for curve in panel.curves for value in curve.values.values() if value > 0]
+    largest = max(known, default=1.0)
     for model in models:
         yield Chart(
-            f'heat_map_{metric}_{model.letter}',
+            f'heat_map_{file}_{model.letter}',
             f'{title} of {model.marked} under each corruption and severity',
             heat_map(model.label, '; '.join(model.marks), _heat_rows(model, metric), largest),
         )
@@ -86,7 +92,7 @@ def severity_panels(models: Sequence[Entry], metric: str) -> list[curves.Panel]:
 
 def _mean_panel(models: Sequence[Entry], metric: str) -> curves.Panel:
     lines = [_curve(model, metric, model.metrics[metric].by_severity) for model in models]
-    return curves.Panel(f'{text.title(metric)} by severity, mean of all corruptions', lines)
+    return curves.Panel(f'{text.title(metric)} by severity, mean over corruptions', lines)
 
 
 def _curve(model: Entry, metric: str, severities: dict[str, float]) -> curves.Curve:
@@ -100,8 +106,8 @@ def _overview_rows(models: Sequence[Entry], metric: str, published: Sequence[Pub
         figures = model.metrics[metric]
         intervals = figures.intervals or {}
         ends = (intervals.get(kind, overview.NOT_KNOWN) for kind in ('clean', 'mpc'))
-        rows.append(overview.Row(model.marked, model.look, figures.clean, figures.mpc, *ends))
-    return rows + [overview.Row(f'{one.model} (published)', None, one.clean, one.mpc) for one in published]
+        rows.append(overview.Row(model.label, model.marking, model.look, figures.clean, figures.mpc, *ends))
+    return rows + [overview.Row(one.model, ' (published)', None, one.clean, one.mpc) for one in published]
 
 
 def _group_bars(models: Sequence[Entry], metric: str) -> list[bars.Bars]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from fan_dense.evaluation.published import Published, published
 from fan_dense.evaluation.report import charts, comparable, curves, methods, style, tables, text, timing
@@ -21,13 +22,34 @@ class Drawn:
 
 
 @dataclass(frozen=True)
+class Photo:
+    """A picture of an image: its name in the report's folder, and the file's bytes."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class WorstImage:
+    """An image on which a model lost much: scores, and prediction and truth; None where a file is not there."""
+
+    image: str
+    condition: str
+    score: float
+    clean_score: float
+    score_name: str
+    clean: Photo | None
+    corrupted: Photo | None
+
+
+@dataclass(frozen=True)
 class Chapter:
     """One metric.
 
     Attributes:
         published: figures of others for it under this protocol, and what to think of a comparison.
         findings: what the figures say of each model.
-        charts: kind (overview, severities, groups, curves) -> chart.
+        charts: one of :data:`charts.KINDS` -> chart.
         heat_maps, conditions, classes: one a model; no classes where the metric has no figures of them.
         panels: (title, drawing) of each corruption, for a page that arranges them by itself.
         relative: errors relative to a reference model's, or None.
@@ -61,6 +83,7 @@ class Content:
     models: Sequence[Entry]
     chapters: Sequence[Chapter]
     every_metric: Table
+    worst: Sequence[tuple[Entry, Sequence[WorstImage]]]
     time: Table | None
     time_chart: Drawn | None
     shared: Sequence[tuple[str, str]]
@@ -73,13 +96,18 @@ class Content:
         drawn = [chart for chapter in self.chapters for chart in (*chapter.charts.values(), *chapter.heat_maps)]
         return drawn + ([self.time_chart] if self.time_chart else [])
 
+    @property
+    def photos(self) -> list[Photo]:
+        found = [photo for _, images in self.worst for one in images for photo in (one.clean, one.corrupted)]
+        return [photo for photo in found if photo]
 
-def compose(models: Sequence[Entry], degradation: Mapping[str, Mapping] | None = None) -> Content:
+
+def compose(models: Sequence[Entry], degradation: Mapping[str, Mapping]) -> Content:
     """Draw the charts and lay out the tables.
 
     Args:
         models: under one protocol.
-        degradation: letter -> what :func:`relative_degradation` gives, if there is a reference model.
+        degradation: letter -> what :func:`relative_degradation` gives; empty without a reference.
     """
     with style.drawing():
         chapters = [_chapter(models, metric, degradation) for metric in main_metrics(models)]
@@ -90,6 +118,7 @@ def compose(models: Sequence[Entry], degradation: Mapping[str, Mapping] | None =
         notices=notices(models),
         models=models,
         chapters=chapters,
+        worst=[(model, [_worst(model, one) for one in model.sweep.worst]) for model in models],
         every_metric=tables.every_metric(models),
         time=timing.table(models) if time_chart else None,
         time_chart=time_chart,
@@ -112,8 +141,8 @@ def _chapter(models: Sequence[Entry], metric: str, degradation) -> Chapter:
         published=theirs,
         published_note=comparable.note(models, theirs),
         findings=[(model, methods.finding(model, metric)) for model in models],
-        charts={chart.name.removesuffix(f'_{metric}'): chart for chart in drawn if chart.name.endswith(f'_{metric}')},
-        heat_maps=[chart for chart in drawn if chart.name.startswith('heat_map_')],
+        charts=dict(zip(charts.KINDS, drawn)),
+        heat_maps=drawn[len(charts.KINDS) :],
         panels=[(panel.title, style.rendered(curves.small(panel, upper), 'svg')) for panel in panels],
         headline=tables.headline(models, metric, theirs),
         corruptions=tables.by_corruption(models, metric, theirs),
@@ -121,10 +150,27 @@ def _chapter(models: Sequence[Entry], metric: str, degradation) -> Chapter:
         severities=tables.by_severity(models, metric),
         conditions=[tables.conditions(model, metric) for model in models],
         classes=[tables.by_class(model, metric) for model in models if model.metrics[metric].by_class],
-        relative=tables.relative(models, metric, degradation) if degradation else None,
+        relative=tables.relative(models, metric, degradation),
     )
 
 
 def _drawn(chart: charts.Chart) -> Drawn:
     svg, png = (style.rendered(chart.figure, kind) for kind in ('svg', 'png'))
     return Drawn(chart.name, chart.alt, svg, png)
+
+
+def _worst(model: Entry, told: Mapping) -> WorstImage:
+    condition = told['condition']
+    return WorstImage(
+        image=told['image'],
+        condition=f'{text.spaced(condition["corruption"])} {condition["severity"]}',
+        score=told['score'],
+        clean_score=told['clean_score'],
+        score_name=told['score_name'],
+        **{kind: _photo(model, told[kind]) for kind in ('clean', 'corrupted')},
+    )
+
+
+def _photo(model: Entry, name: str) -> Photo | None:
+    file = model.sweep.folder / 'worst' / Path(name).name
+    return Photo(f'worst/{model.letter}-{file.name}', file.read_bytes()) if file.is_file() else None

@@ -60,7 +60,11 @@ class Entry:
     @property
     def marked(self) -> str:
         """The label with what has to be said wherever a mean of this model is."""
-        return self.label + ''.join(f' [{mark}]' for mark in self.marks)
+        return self.label + self.marking
+
+    @property
+    def marking(self) -> str:
+        return ''.join(f' [{mark}]' for mark in self.marks)
 
     @property
     def marks(self) -> dict[str, str]:

@@ -1,10 +1,11 @@
 """The report as Markdown: tables, and links to the charts' files."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from urllib.parse import quote
 
 from fan_dense.evaluation.report import text
-from fan_dense.evaluation.report.content import Chapter, Content, Drawn
+from fan_dense.evaluation.report.content import Chapter, Content, Drawn, WorstImage
 from fan_dense.evaluation.report.entry import Entry
 from fan_dense.evaluation.report.tables import Number, Table, Theirs
 
@@ -25,6 +26,9 @@ def _lines(content: Content) -> Iterator[str]:
     for chapter in content.chapters:
         yield from _chapter(chapter)
     yield from _table(content.every_metric)
+    yield '## Worst images\n'
+    for model, images in content.worst:
+        yield from _worst(model, images)
     if content.time:
         yield from _table(content.time)
         yield _picture(content.time_chart)
@@ -54,6 +58,22 @@ def _chapter(chapter: Chapter) -> Iterator[str]:
         yield _picture(picture)
 
 
+def _worst(model: Entry, images: Sequence[WorstImage]) -> Iterator[str]:
+    yield f'### {escaped(model.marked)}\n'
+    if not images:
+        yield 'None were drawn.\n'
+    for one in images:
+        yield (
+            f'**{escaped(one.image)}**: from {text.percent(one.clean_score)} clean to {text.percent(one.score)} under '
+            f'{escaped(one.condition)} ({escaped(one.score_name)})\n'
+        )
+        for kind, photo in (('clean', one.clean), ('corrupted', one.corrupted)):
+            shown = (
+                f'![{escaped(one.image)}, {kind}: prediction and ground truth]({quote(photo.name)})' if photo else ''
+            )
+            yield (shown or f'The {kind} picture is not there.') + '\n'
+
+
 def _table(table: Table, level: int = 2) -> Iterator[str]:
     yield f'{"#" * level} {escaped(table.title)}\n'
     yield from _rows(table)
@@ -78,7 +98,11 @@ def _cell(cell: str | Number | Entry | Theirs) -> str:
 
 
 def _picture(chart: Drawn) -> str:
-    return f'![{escaped(chart.alt)}](charts/{chart.name}.png)\n'
+    return _linked(chart.alt, f'charts/{chart.name}.png')
+
+
+def _linked(alt: str, file: str) -> str:
+    return f'![{escaped(alt)}]({quote(file)})\n'
 
 
 def escaped(told: object) -> str:

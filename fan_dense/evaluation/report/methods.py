@@ -33,10 +33,16 @@ def finding(model: Entry, metric: str) -> str:
     figures = model.metrics[metric]
     means = {name: row['mean'] for name, row in figures.by_corruption.items() if not math.isnan(row['mean'])}
     ranked = [f'{text.spaced(name)} ({text.percent(means[name])})' for name in sorted(means, key=means.get)]
-    kept = f'keeps {text.percent(figures.rpc)} % of its clean score' if not math.isnan(figures.rpc) else 'has no rPC'
+    told = [f'keeps {text.percent(figures.rpc)} % of its clean score' if not math.isnan(figures.rpc) else 'has no rPC']
     if len(ranked) < 5:
-        return f'{kept}. From lowest to highest: {", ".join(ranked)}.'
-    return f'{kept}. Lowest under {", ".join(ranked[:3])}; highest under {ranked[-1]}.'
+        told.append(f'From lowest to highest: {", ".join(ranked)}')
+    else:
+        told.append(f'Lowest under {", ".join(ranked[:3])}; highest under {ranked[-1]}')
+    if figures.absent_classes:
+        told.append(f'Without {text.listed(figures.absent_classes)}, absent from the ground truth')
+    if unchanged := model.summary.unchanged_images:
+        told.append(f'With images left unchanged: {text.listed(map(text.spaced, unchanged))}')
+    return '. '.join(told) + '.'
 
 
 def shared(models: Sequence[Entry]) -> list[tuple[str, str]]:

@@ -14,9 +14,10 @@ NOT_KNOWN = (math.nan, math.nan)
 
 @dataclass(frozen=True)
 class Row:
-    """A model; fractions, NaN where not known. ``look`` is None for a published one."""
+    """A model; fractions, NaN where not known. ``look`` is None for a published one; the mark is never cut."""
 
     label: str
+    mark: str
     look: style.Look | None
     clean: float
     mean: float
@@ -52,7 +53,7 @@ def _draw(axes, y: float, row: Row) -> None:
     height = y + 0.68
     colour = style.MUTED if row.look is None else row.look.colour
     marker = 'o' if row.look is None else row.look.marker
-    label = style.shortened(row.label, WIDTH - LEFT, 8)
+    label = style.shortened(row.label, WIDTH - LEFT, 8, row.mark)
     axes.text(0, y + 0.26, label, transform=axes.get_yaxis_transform(), va='center', fontsize=8)
     axes.plot([100 * row.mean, 100 * row.clean], [height] * 2, color=colour, linewidth=1.2)
     ends = (

@@ -1,6 +1,5 @@
 """The report as one HTML page that needs nothing else: no network, no script, pictures inside."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -43,7 +42,7 @@ def html(content: Content) -> str:
         drawing=_drawing,
         panels=_panels,
         panel_width=_panel_width(content),
-        worst=_worst,
+        data_uri=svg.data_uri,
         many=MANY_CLASSES,
     )
 
@@ -70,18 +69,3 @@ def _panel_width(content: Content) -> int:
     """CSS pixels of a small drawing, so that most groups fill a line."""
     largest = max(len(members) for members in content.models[0].protocol.groups.values())
     return 280 if largest in (3, 4) else 220
-
-
-def _worst(model: Entry) -> list[Mapping]:
-    """The worst images of a model with their two pictures as addresses, None for one whose file is not there."""
-    folder = model.sweep.folder / 'worst'
-    return [
-        {
-            **one,
-            **{
-                kind: svg.data_uri(folder / one[kind]) if (folder / one[kind]).is_file() else None
-                for kind in ('clean', 'corrupted')
-            },
-        }
-        for one in model.sweep.worst
-    ]

@@ -93,10 +93,10 @@ def heading(figure, title: str, note: str = '') -> None:
     figure.text(0.004, 1 - 0.215 / down, shortened(note, across, 7.5), fontsize=7.5, color=MUTED, **place)
 
 
-def shortened(text: str, width: float, size: float) -> str:
-    """``text`` cut to about ``width`` inches at ``size`` points, with an ellipsis for what is lost."""
-    most = int(width / text_width('x', size))
-    return text if len(text) <= most else text[: most - 1].rstrip() + '…'
+def shortened(text: str, width: float, size: float, tail: str = '') -> str:
+    """``text`` and ``tail``, the text cut to about ``width`` inches at ``size`` points, with an ellipsis."""
+    most = int(width / text_width('x', size)) - len(tail)
+    return (text if len(text) <= most else text[: most - 1].rstrip() + '…') + tail
 
 
 def text_width(text: str, size: float = 8.5) -> float:
@@ -105,12 +105,12 @@ def text_width(text: str, size: float = 8.5) -> float:
 
 
 def ink_on(colour) -> str:
-    """White or ink, whichever is easier to read on ``colour`` (relative luminance of WCAG 2)."""
+    """White or black, whichever is easier to read on ``colour`` (by the contrast of WCAG 2, then at least 4.5)."""
     from matplotlib.colors import to_rgb
 
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return 'white' if luminance < 0.19 else INK
+    return 'white' if luminance < 0.179 else 'black'
 
 
 def rendered(figure, kind: str) -> bytes:

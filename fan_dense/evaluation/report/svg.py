@@ -2,7 +2,6 @@
 
 import base64
 import re
-from pathlib import Path
 
 from fan_dense.evaluation.report.style import Look
 
@@ -19,7 +18,6 @@ _SHAPES = {
     'P': '<path d="M16.5 2h3v2.5H22v3h-2.5V10h-3V7.5H14v-3h2.5z"/>',
     'X': '<path d="M15.5 2 18 4.3 20.5 2 22 3.5 19.7 6 22 8.5 20.5 10 18 7.7 15.5 10 14 8.5 16.3 6 14 3.5z"/>',
 }
-_TYPES = {'.jpg': 'image/jpeg', '.jpeg': 'image/jpeg', '.png': 'image/png'}
 
 
 def inline(svg: bytes, prefix: str, alt: str) -> str:
@@ -53,12 +51,7 @@ def key(look: Look) -> str:
     )
 
 
-def data_uri(path: Path) -> str:
-    """A picture file as an address that holds it.
-
-    Raises:
-        ValueError: the ending is not that of a JPEG or PNG.
-    """
-    if path.suffix.lower() not in _TYPES:
-        raise ValueError(f'picture {path} is neither .jpg nor .png')
-    return f'data:{_TYPES[path.suffix.lower()]};base64,{base64.b64encode(path.read_bytes()).decode()}'
+def data_uri(name: str, content: bytes) -> str:
+    """A JPEG or PNG file as an address that holds it."""
+    kind = 'png' if name.lower().endswith('.png') else 'jpeg'
+    return f'data:image/{kind};base64,{base64.b64encode(content).decode()}'

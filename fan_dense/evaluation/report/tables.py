@@ -126,9 +126,14 @@ def every_metric(models: Sequence[Entry]) -> Table:
     return Table('All metrics', ['metric', 'model', 'clean', 'mPC', 'rPC'], rows)
 
 
-def relative(models: Sequence[Entry], metric: str, degradation: Mapping[str, Mapping]) -> Table:
-    """Errors relative to the reference's: ``degradation`` is letter -> what ``relative_degradation`` gives."""
-    models = [model for model in having(models, metric) if metric in degradation[model.letter]]
+def relative(models: Sequence[Entry], metric: str, degradation: Mapping[str, Mapping]) -> Table | None:
+    """Errors relative to the reference's: ``degradation`` is letter -> what ``relative_degradation`` gives.
+
+    None where no model has any.
+    """
+    models = [model for model in models if metric in degradation.get(model.letter, {})]
+    if not models:
+        return None
     heads, rows = ['corruption'], []
     for model in models:
         heads += [model, 'fall']
