@@ -217,16 +217,18 @@ def _spread(length: int, limit: int | None) -> list[int]:
 
 def _enter(folder: SweepFolder, identity: Identity) -> None:
     """Begin a sweep, or make sure that the one that is there is the same."""
+    different = []
     if is_main_process():
         if folder.exists():
             different = folder.identity.differences(identity)
-            if different:
-                raise ValueError(
-                    f'{folder.path} holds another sweep, it differs in {", ".join(different)}; --out DIR is elsewhere'
-                )
         else:
             folder.write_identity(identity)
-    barrier()
+    box = [different]
+    broadcast_object_list(box)  # so that no rank goes on alone
+    if box[0]:
+        raise ValueError(
+            f'{folder.path} holds another sweep, it differs in {", ".join(box[0])}; --out DIR is another place'
+        )
 
 
 def _run(subjects, folders, conditions, images, workers, shard) -> dict[Condition, str]:
