@@ -12,6 +12,7 @@ from fan_dense.evaluation.report.entry import Entry, all_metrics, entries
 from fan_dense.evaluation.report.notices import notices
 from fan_dense.evaluation.report.read import check_together, read
 from fan_dense.evaluation.report.rows import conditions_csv, means_csv
+from fan_dense.evaluation.report.tables import Reference
 from fan_dense.evaluation.report.timing import seconds
 from fan_dense.evaluation.result import nan_to_none
 from fan_dense.files import refuse_existing, write_atomically
@@ -77,8 +78,8 @@ def report(
         for name in FILES[one]:
             refuse_existing(out / name, overwrite=overwrite)
     models = entries([read(path, partial=partial, resamples=resamples) for path in paths])
-    degradation = _degradation(models, reference, partial) if reference else {}
-    texts, pictures = _texts_and_pictures(models, degradation, formats)
+    compared = _reference(models, Path(reference), partial) if reference else None
+    texts, pictures = _texts_and_pictures(models, compared, formats)
     for name in pictures:
         refuse_existing(out / name, overwrite=overwrite)
     for name, content in (*pictures.items(), *texts.items()):
@@ -90,29 +91,31 @@ def report(
     )
 
 
-def _degradation(models: Sequence[Entry], reference: str | Path, partial: bool) -> dict[str, dict]:
-    """Letter -> errors of the model relative to those of the reference, of models that share a metric with it."""
-    summary = read(Path(reference), partial=partial, resamples=0).summary
+def _reference(models: Sequence[Entry], folder: Path, partial: bool) -> Reference:
+    """The reference, with the errors of the models that share a metric with it."""
+    (theirs,) = entries([read(folder, partial=partial, resamples=0)])
     found = {}
     for model in models:
-        if summary.metrics.keys().isdisjoint(model.metrics):
+        if theirs.metrics.keys().isdisjoint(model.metrics):
             continue
         try:
-            found[model.letter] = relative_degradation(model.summary, summary)
+            found[model.letter] = relative_degradation(model.summary, theirs.summary)
         except ValueError as error:
-            raise ValueError(f'{model.sweep.folder} and reference {reference}: {error}') from error
+            raise ValueError(f'{model.sweep.folder} and reference {folder}: {error}') from error
     if not found:
-        raise ValueError(f'reference {reference} shares no metric with any of the models')
-    return found
+        raise ValueError(f'reference {folder} shares no metric with any of the models')
+    return Reference(theirs.name + theirs.marking, found)
 
 
-def _texts_and_pictures(models: Sequence[Entry], degradation: dict, formats: Sequence[str]) -> tuple[dict, dict]:
+def _texts_and_pictures(
+    models: Sequence[Entry], reference: Reference | None, formats: Sequence[str]
+) -> tuple[dict[str, str], dict[str, bytes]]:
     """The files of the report: name -> text, and name -> bytes."""
     texts, pictures = {}, {}
     if {'md', 'html'}.intersection(formats):
         from fan_dense.evaluation.report.content import compose
 
-        content = compose(models, degradation)
+        content = compose(models, reference)
         for chart in content.charts:
             pictures |= {f'charts/{chart.name}.svg': chart.svg, f'charts/{chart.name}.png': chart.png}
     if 'md' in formats:
@@ -123,7 +126,7 @@ def _texts_and_pictures(models: Sequence[Entry], degradation: dict, formats: Seq
     if 'csv' in formats:
         texts |= {'conditions.csv': conditions_csv(models), 'means.csv': means_csv(models)}
     if 'json' in formats:
-        texts['report.json'] = _json(models, degradation)
+        texts['report.json'] = _json(models, reference)
     if 'html' in formats:
         from fan_dense.evaluation.report.page import html
 
@@ -131,7 +134,7 @@ def _texts_and_pictures(models: Sequence[Entry], degradation: dict, formats: Seq
     return texts, pictures
 
 
-def _json(models: Sequence[Entry], degradation: dict) -> str:
+def _json(models: Sequence[Entry], reference: Reference | None) -> str:
     theirs = [one for metric in all_metrics(models) for one in published(models[0].protocol, metric)]
     content = {
         'format': FORMAT,
@@ -148,10 +151,11 @@ def _json(models: Sequence[Entry], degradation: dict) -> str:
                 'summary': asdict(model.summary),
                 'seconds': seconds(model),
                 'worst': model.sweep.worst,
-                'relative_degradation': degradation.get(model.letter),
+                'relative_degradation': reference and reference.degradation.get(model.letter),
             }
             for model in models
         ],
+        'reference': reference and reference.name,
         'published': [asdict(one) for one in theirs],
     }
     return json.dumps(nan_to_none(content), indent=2) + '\n'

@@ -8,7 +8,7 @@ from fan_dense.evaluation.published import Published, published
 from fan_dense.evaluation.report import charts, comparable, curves, methods, style, tables, text, timing
 from fan_dense.evaluation.report.entry import Entry, having, main_metrics
 from fan_dense.evaluation.report.notices import Notice, notices
-from fan_dense.evaluation.report.tables import Table
+from fan_dense.evaluation.report.tables import Reference, Table
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ class Chapter:
         published: figures of others for it under this protocol, and what to think of a comparison.
         findings: what the figures say of each model.
         charts: one of :data:`charts.KINDS` -> chart.
-        heat_maps, conditions, classes: one a model; no classes where the metric has no figures of them.
+        heat_maps: one a model.
+        conditions, classes: (model, table); no classes where the metric has no figures of them.
         panels: (title, drawing) of each corruption, for a page that arranges them by itself.
         relative: errors relative to a reference model's, or None.
     """
@@ -68,8 +69,8 @@ class Chapter:
     corruptions: Table
     groups: Table
     severities: Table
-    conditions: Sequence[Table]
-    classes: Sequence[Table]
+    conditions: Sequence[tuple[Entry, Table]]
+    classes: Sequence[tuple[Entry, Table]]
     relative: Table | None
 
 
@@ -102,15 +103,10 @@ class Content:
         return [photo for photo in found if photo]
 
 
-def compose(models: Sequence[Entry], degradation: Mapping[str, Mapping]) -> Content:
-    """Draw the charts and lay out the tables.
-
-    Args:
-        models: under one protocol.
-        degradation: letter -> what :func:`relative_degradation` gives; empty without a reference.
-    """
+def compose(models: Sequence[Entry], reference: Reference | None) -> Content:
+    """Draw the charts and lay out the tables of models under one protocol."""
     with style.drawing():
-        chapters = [_chapter(models, metric, degradation) for metric in main_metrics(models)]
+        chapters = [_chapter(models, metric, reference) for metric in main_metrics(models)]
         time_chart = next(map(_drawn, charts.of_time(models)), None)
     return Content(
         title=f'Robustness report: {models[0].protocol.name}',
@@ -128,7 +124,7 @@ def compose(models: Sequence[Entry], degradation: Mapping[str, Mapping]) -> Cont
     )
 
 
-def _chapter(models: Sequence[Entry], metric: str, degradation) -> Chapter:
+def _chapter(models: Sequence[Entry], metric: str, reference: Reference | None) -> Chapter:
     models = having(models, metric)
     theirs = published(models[0].protocol, metric)
     drawn = [_drawn(chart) for chart in charts.of_metric(models, metric, theirs)]
@@ -148,9 +144,9 @@ def _chapter(models: Sequence[Entry], metric: str, degradation) -> Chapter:
         corruptions=tables.by_corruption(models, metric, theirs),
         groups=tables.by_group(models, metric),
         severities=tables.by_severity(models, metric),
-        conditions=[tables.conditions(model, metric) for model in models],
-        classes=[tables.by_class(model, metric) for model in models if model.metrics[metric].by_class],
-        relative=tables.relative(models, metric, degradation),
+        conditions=[(model, tables.conditions(model, metric)) for model in models],
+        classes=[(model, tables.by_class(model, metric)) for model in models if model.metrics[metric].by_class],
+        relative=tables.relative(models, metric, reference) if reference else None,
     )
 
 

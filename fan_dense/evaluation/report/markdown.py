@@ -51,7 +51,7 @@ def _chapter(chapter: Chapter) -> Iterator[str]:
         if table:
             yield from _table(table, level=3)
     for title, each in (('Single conditions', chapter.conditions), ('Classes', chapter.classes)):
-        for model, table in zip(chapter.models, each):
+        for model, table in each:
             yield f'### {title}: {escaped(model.marked)}\n'
             yield from _rows(table)
     for picture in chapter.heat_maps:

@@ -78,12 +78,9 @@ def _between(models: Sequence[Entry]) -> list[Notice]:
     if differing and not found:  # else it is no wonder
         body = f'the models were not given the same images under {text.listed(differing)}'
         found.append(Notice('different pixels', body))
-    for metric in all_metrics(models):
-        if len({model.sweep.identity.data.get('truth') for model in having(models, metric)}) > 1:
-            found.append(
-                Notice('different ground truth', f'the models with {metric} are scored against different ones')
-            )
-            break
-    if len({tuple(sorted(model.summary.classes)) for model in models}) > 1:
-        found.append(Notice('different classes', 'the models are scored on different classes'))
+    sharing = [having(models, metric) for metric in all_metrics(models)]
+    if any(len({model.sweep.identity.data.get('truth') for model in group}) > 1 for group in sharing):
+        found.append(Notice('different ground truth', 'models with the same metric are scored against different ones'))
+    if any(len({tuple(sorted(model.summary.classes)) for model in group}) > 1 for group in sharing):
+        found.append(Notice('different classes', 'models with the same metric are scored on different ones'))
     return found

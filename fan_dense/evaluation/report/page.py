@@ -5,13 +5,13 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from fan_dense.evaluation.report import svg, text
+from fan_dense.evaluation.report import svg, tables, text
 from fan_dense.evaluation.report.content import Chapter, Content, Drawn
 from fan_dense.evaluation.report.entry import Entry
 from fan_dense.evaluation.report.tables import Number, Theirs
 
 FOLDER = Path(__file__).parent
-MANY_CLASSES = 24  # more than these are folded away
+MANY_CLASSES = 24  # of more than these only the weakest are shown, the others folded away
 
 
 def html(content: Content) -> str:
@@ -44,6 +44,7 @@ def html(content: Content) -> str:
         panel_width=_panel_width(content),
         data_uri=svg.data_uri,
         many=MANY_CLASSES,
+        weakest=tables.weakest,
     )
 
 

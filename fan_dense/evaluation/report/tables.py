@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fan_dense.evaluation.published import Published
 from fan_dense.evaluation.report import text
@@ -27,6 +27,14 @@ class Theirs:
 
     model: str
     mark: str
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A model that errors are given relative to: its name with its marks, and letter -> ``relative_degradation``."""
+
+    name: str
+    degradation: Mapping[str, Mapping]
 
 
 @dataclass(frozen=True)
@@ -117,6 +125,12 @@ def by_class(model: Entry, metric: str) -> Table:
     return Table(model.label, ['class', 'clean', 'mPC', 'rPC', 'worst corruption'], rows)
 
 
+def weakest(classes: Table, count: int = 10) -> Table:
+    """The rows of :func:`by_class` with the lowest mPC, as far as it is known."""
+    known = [row for row in classes.rows if not math.isnan(row[2].value)]
+    return replace(classes, rows=sorted(known, key=lambda row: row[2].value)[:count])
+
+
 def every_metric(models: Sequence[Entry]) -> Table:
     rows = []
     for metric in all_metrics(models):
@@ -126,12 +140,9 @@ def every_metric(models: Sequence[Entry]) -> Table:
     return Table('All metrics', ['metric', 'model', 'clean', 'mPC', 'rPC'], rows)
 
 
-def relative(models: Sequence[Entry], metric: str, degradation: Mapping[str, Mapping]) -> Table | None:
-    """Errors relative to the reference's: ``degradation`` is letter -> what ``relative_degradation`` gives.
-
-    None where no model has any.
-    """
-    models = [model for model in models if metric in degradation.get(model.letter, {})]
+def relative(models: Sequence[Entry], metric: str, reference: Reference) -> Table | None:
+    """Errors relative to the reference's; None where no model has any."""
+    models = [model for model in models if metric in reference.degradation.get(model.letter, {})]
     if not models:
         return None
     heads, rows = ['corruption'], []
@@ -140,11 +151,11 @@ def relative(models: Sequence[Entry], metric: str, degradation: Mapping[str, Map
     for name in (*models[0].protocol.corruptions, None):
         cells = []
         for model in models:
-            figures = degradation[model.letter][metric]
+            figures = reference.degradation[model.letter][metric]
             pair = figures['mean'] if name is None else figures['by_corruption'][name]
             cells += [Number(pair['ce']), Number(pair['relative_ce'])]
         rows.append(['mean' if name is None else text.spaced(name), *cells])
-    return Table('Errors relative to the reference', heads, rows)
+    return Table(f'Errors relative to {reference.name}', heads, rows)
 
 
 def _condition(row: Mapping, severity: str) -> str | Number:

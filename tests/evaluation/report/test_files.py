@@ -155,6 +155,6 @@ def test_errors_relative_to_a_reference(sweeps, tmp_path):
     (model,) = json.loads((tmp_path / 'report.json').read_text())['models']
     expected = (1 - ours) / (1 - theirs)
     assert model['relative_degradation']['mIoU']['by_corruption']['fog']['ce'] == pytest.approx(expected)
-    lines = (tmp_path / 'report.md').read_text().partition('Errors relative to the reference')[2].splitlines()
+    lines = (tmp_path / 'report.md').read_text().partition('### Errors relative to bare\n')[2].splitlines()
     row = next(line for line in lines if line.startswith('| fog |'))
     assert row.split('|')[2].strip() == f'{100 * expected:.1f}'

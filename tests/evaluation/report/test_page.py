@@ -83,6 +83,16 @@ def test_classes_and_their_worst_corruption(page, sweeps):
     assert table.rows[-1] == ['pole', '–', '–', '–', '–']  # absent, not 0
 
 
+def test_of_many_classes_the_weakest_are_shown(tmp_path):
+    classes = tuple(f'class {index}' for index in range(30))
+    examples.write(tmp_path / 'sweep', classes=classes, absent=('class 3',), with_records=False, worst=0, images=3)
+    report(folders=[tmp_path / 'sweep'], formats=['html'])
+    shown, everything = Page(tmp_path / 'sweep' / 'report' / 'report.html').tables['classes']
+    assert [row[0] for row in everything.rows] == list(classes)
+    means = {row[0]: values[2] for row, values in zip(everything.rows, everything.figures) if row[0] != 'class 3'}
+    assert [row[0] for row in shown.rows] == sorted(means, key=means.get)[:10]
+
+
 def test_every_metric_of_every_model(compared, sweeps):
     (table,) = compared.tables['all']
     expected = [
