@@ -19,7 +19,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         raise
 
 
-def refuse_existing(path: Path, *, overwrite: bool) -> None:
-    """Raise a FileExistsError if ``path`` exists and must not be overwritten."""
+def refuse_existing(path: Path, *, overwrite: bool, otherwise: str = '--out FILE') -> None:
+    """Raise a FileExistsError if ``path`` exists and must not be overwritten; ``otherwise`` would write elsewhere."""
     if path.exists() and not overwrite:
-        raise FileExistsError(f'{path} exists already: --overwrite replaces it, --out FILE writes elsewhere')
+        raise FileExistsError(f'{path} exists already: --overwrite replaces it, {otherwise} writes elsewhere')

@@ -27,7 +27,8 @@ def parse() -> cli.Parser:
 def convert_checkpoint(args) -> None:
     from fan_dense.files import refuse_existing, write_atomically
 
-    refuse_existing(args.dst, overwrite=args.overwrite)  # before the libraries take their time to load
+    # before the libraries take their time to load
+    refuse_existing(args.dst, overwrite=args.overwrite, otherwise='another DST')
     import torch
 
     from fan_dense.models.released import convert_file
@@ -36,7 +37,7 @@ def convert_checkpoint(args) -> None:
     conversion = convert_file(source, to=args.to, arch=args.arch, ema=args.ema)
     file = io.BytesIO()
     torch.save(conversion.content, file)
-    refuse_existing(args.dst, overwrite=args.overwrite)
+    refuse_existing(args.dst, overwrite=args.overwrite, otherwise='another DST')
     write_atomically(args.dst, file.getvalue())
     meta = conversion.content['meta']
     print(f'{meta["source"]} (SHA-256 {meta["source_sha256"]})')

@@ -51,11 +51,17 @@ def fetch(source: str | os.PathLike) -> Path:
     if not digest and (match := _HASH_IN_NAME.search(name)):
         digest = match[1]
     path = _cache() / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f'{path}.lock'):
-        # one of that name with another digest is another file, from elsewhere
-        if not path.exists() or (digest and not sha256(path).startswith(digest)):
-            _download(location, path, digest)
+    if not _is_there(path, digest):  # it may be read-only, so no lock before that
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(f'{path}.lock'):
+                if not _is_there(path, digest):
+                    _download(location, path, digest)
+        except HTTPError as error:
+            raise FetchError(f'{location} cannot be downloaded: HTTP {error.code} {error.reason}') from error
+        except (OSError, HTTPException) as error:  # URLError, timeouts and broken connections are OSErrors
+            reason = getattr(error, 'reason', None) or error
+            raise FetchError(f'{location} cannot be downloaded to {path}: {reason}') from error
     return path
 
 
@@ -90,18 +96,17 @@ def _cache() -> Path:
     return Path(torch.hub.get_dir()) / 'checkpoints'
 
 
+def _is_there(path: Path, digest: str) -> bool:
+    """Whether the file is there; one of that name with another digest is another file, from elsewhere."""
+    return path.exists() and (not digest or sha256(path).startswith(digest))
+
+
 def _download(url: str, path: Path, digest: str) -> None:
     """Download to a file beside ``path`` that takes its name once it is whole and right."""
     partial = path.with_name(f'{path.name}.partial')
     try:
         with urlopen(Request(url, headers={'User-Agent': 'fan_dense'}), timeout=SILENCE) as response:
             found = _receive(response, url, path, partial)
-    except HTTPError as error:
-        raise FetchError(f'{url} cannot be downloaded: HTTP {error.code} {error.reason}') from error
-    except (OSError, HTTPException) as error:  # URLError, timeouts and broken connections are OSErrors
-        reason = getattr(error, 'reason', None) or error
-        raise FetchError(f'{url} cannot be downloaded to {path}: {reason}') from error
-    else:
         if not found.startswith(digest):
             raise FetchError(_another_digest(url, digest, found))
         os.replace(partial, path)

@@ -82,7 +82,7 @@ def test_nothing_is_overwritten_unasked(command, source, tmp_path):
     (tmp_path / 'x.pth').write_text('mine')
     code, _, err = command('convert_checkpoint', source, 'x.pth')
     assert code == 2
-    assert 'x.pth exists already: --overwrite replaces it' in err
+    assert 'x.pth exists already: --overwrite replaces it, another DST writes elsewhere' in err
     assert (tmp_path / 'x.pth').read_text() == 'mine'
     assert command('convert_checkpoint', source, 'x.pth', '--overwrite')[0] == 0
     assert torch.load(tmp_path / 'x.pth', weights_only=True)['meta']['arch'] == 'hybrid-tiny'
