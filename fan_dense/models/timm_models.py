@@ -236,8 +236,8 @@ def _create(name: str, pretrained: bool = False, features_only: bool = False, **
     cfg = resolve_pretrained_cfg(name, options.get('pretrained_cfg'), options.get('pretrained_cfg_overlay'))
     if pretrained and not (cfg.has_weights or cfg.state_dict):
         raise ValueError(
-            f'no weights of {name} can be had by its name: give a published file as checkpoint_path '
-            '(--initial-checkpoint), or as pretrained_cfg_overlay=dict(file=...) to replace its last layer'
+            f'timm has no weights of {name} to fetch: give a published file as checkpoint_path '
+            '(--initial-checkpoint), or for other classes as pretrained_cfg_overlay=dict(file=...)'
         )
     architecture = find(name)
     classifier, features = CLASSES[architecture.backbone]

@@ -12,7 +12,7 @@ from tests.models.small import HYBRID, SIZES, VIT, image
 
 
 @pytest.mark.parametrize('arch', ARCHS)
-def test_shapes_of_every_arch(arch):
+def test_shapes_of_every_arch_for_detection(arch):
     with torch.device('meta'):
         net = FAN(arch, last_map='tokens' if arch == 'hybrid-xlarge' else 'downsample').eval()
         for size in SIZES:
@@ -20,20 +20,6 @@ def test_shapes_of_every_arch(arch):
             assert [x.shape[1] for x in maps] == list(net.out_channels)
             for x, stride in zip(maps, net.out_strides):
                 assert all(abs(side - length / stride) < 1 for side, length in zip(x.shape[2:], size))
-
-
-@pytest.mark.parametrize('arch', ARCHS)
-def test_every_parameter_of_every_arch_gets_a_finite_gradient(arch):
-    row = ARCHS[arch]
-    if isinstance(row['depth'], tuple):
-        row = dict(row, depth=(2, 1), taps=(1,))
-    elif not arch.endswith('tiny'):
-        row = dict(row, depth=3, taps=None)  # the large ones in width only
-    net = FAN(row)
-    maps = net(image(65, 97, batch=1))
-    sum(x.square().mean() for x in maps).backward()
-    assert all(x.isfinite().all() for x in maps)
-    assert not [name for name, value in net.named_parameters() if value.grad is None or not value.grad.isfinite().all()]
 
 
 @pytest.mark.parametrize('arch', [HYBRID, VIT])

@@ -26,15 +26,6 @@ def test_shapes_of_every_arch(arch):
                 assert x.shape[2:] == tuple(-(-length // stride) for length in size)
 
 
-@pytest.mark.parametrize('arch', ARCHS)
-def test_every_parameter_of_every_arch_gets_a_finite_gradient(arch):
-    net = FANSwin(dict(ARCHS[arch], depths=(2, 1, 1, 2)))
-    maps = net(image(65, 97, batch=1))
-    sum(x.square().mean() for x in maps).backward()
-    assert all(x.isfinite().all() for x in maps)
-    assert not [name for name, value in net.named_parameters() if value.grad is None or not value.grad.isfinite().all()]
-
-
 @pytest.mark.parametrize('size', SIZES)
 @torch.no_grad()
 def test_any_size_and_no_state(size):
