@@ -1,4 +1,4 @@
-"""What ``make demo`` does: train two small models on the embedded street scenes, evaluate them clean and corrupted.
+"""What ``make demo`` does: train two small models on the embedded street scenes, benchmark them, and report.
 
 The detector's backbone starts from the segmenter's, as it would from a classifier's where there is one.
 Whatever is finished is kept: an interrupted demo goes on where it stopped, a finished one only prints its result again.
@@ -13,20 +13,18 @@ import numpy as np
 
 from fan_dense import configuration, curves
 from fan_dense.evaluation import condition as evaluation
+from fan_dense.evaluation.report import report
 from fan_dense.evaluation.result import Condition
+from fan_dense.evaluation.sweep import benchmark
 from fan_dense.files import write_atomically
 from fan_dense.training import train
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIGS = {'segformer': 'fan_segformer_scenes.py', 'maskrcnn': 'fan_maskrcnn_scenes.py'}  # in this order
 METRICS = {'segformer': ('mIoU',), 'maskrcnn': ('bbox_mAP', 'segm_mAP')}
-CONDITIONS = (
-    Condition(),
-    Condition(corruption='fog', severity=3),
-    Condition(corruption='gaussian_noise', severity=3),
-    Condition(corruption='motion_blur', severity=3),
-)
-DRAWN = (4,)  # the scenes in the picture
+PROTOCOL = 'quick'
+DRAWN = (4,)  # the scenes in the picture, under these conditions
+SHOWN = (Condition(), *(Condition(corruption=name, severity=3) for name in ('fog', 'gaussian_noise', 'motion_blur')))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,14 +32,16 @@ class DemoResult:
     """Scores and files of a demo.
 
     Attributes:
-        scores: model -> condition ('clean' or the corruption's name) -> metric -> fraction.
+        scores: model -> 'clean', a corruption's name or 'mPC' -> metric -> fraction.
         summary: the JSON file with these scores.
+        report: the page about both models.
         picture: predictions of both models, clean and corrupted.
         curves: model -> picture of its training.
     """
 
     scores: dict[str, dict[str, dict[str, float]]]
     summary: Path
+    report: Path
     picture: Path
     curves: dict[str, Path]
 
@@ -62,13 +62,14 @@ class DemoResult:
 
 
 def demo(*, work_dir: str | Path = 'work_dirs/demo', cfg_options: dict | None = None) -> DemoResult:
-    """Train, evaluate and draw; see the module. ``cfg_options`` (dotted key -> value) change both configs."""
+    """Train, benchmark, report and draw; see the module. ``cfg_options`` (dotted key -> value) change both configs."""
     work_dir = Path(work_dir)
-    scores, pictures, start = {}, {}, {}
+    scores, sweeps, pictures, start = {}, [], {}, {}
     for model, name in CONFIGS.items():
         config, folder = ROOT / 'configs' / name, work_dir / model
         checkpoint = _trained(config, folder, {**(cfg_options or {}), **start})
-        scores[model] = _scores(config, folder, checkpoint, METRICS[model], cfg_options)
+        sweeps.append(folder / 'benchmark')
+        scores[model] = _scores(config, checkpoint, METRICS[model], sweeps[-1], cfg_options)
         pictures[model] = _pictures(config, folder, checkpoint, cfg_options)
         weights = dict(type='Pretrained', checkpoint=str(checkpoint), prefix='backbone.')
         start = {'+model.backbone.init_cfg': weights}
@@ -76,9 +77,11 @@ def demo(*, work_dir: str | Path = 'work_dirs/demo', cfg_options: dict | None = 
     write_atomically(summary, json.dumps(scores, indent=2) + '\n')
     if not picture.exists():
         cv2.imwrite(str(picture), montage(pictures))
+    written = report(folders=sweeps, out=work_dir / 'report', overwrite=True)
     return DemoResult(
         scores=scores,
         summary=summary,
+        report=next(file for file in written.files if file.suffix == '.html'),
         picture=picture,
         curves={model: work_dir / model / curves.NAME for model in CONFIGS},
     )
@@ -94,26 +97,27 @@ def _trained(config: Path, folder: Path, cfg_options: dict) -> Path:
     return Path(json.loads(finished.read_text())['checkpoint'])
 
 
-def _scores(config, folder, checkpoint, metrics, cfg_options) -> dict[str, dict[str, float]]:
-    """condition -> metric -> fraction, for every one of :data:`CONDITIONS`, evaluated unless it has been."""
-    files = {condition: folder / 'test' / f'{condition.file_stem}.json' for condition in CONDITIONS}
-    if not all(file.exists() for file in files.values()):
-        subject = _subject(config, folder, checkpoint, cfg_options)
-        for condition, file in files.items():
-            if not file.exists():
-                print(f'Testing {config.name}, {condition}', flush=True)
-                write_atomically(file, evaluation.run(subject, condition).to_json())
-    found = {c.corruption or 'clean': json.loads(file.read_text())['metrics'] for c, file in files.items()}
-    return {name: {metric: values[metric] for metric in metrics} for name, values in found.items()}
+def _scores(config, checkpoint, metrics, folder: Path, cfg_options) -> dict[str, dict[str, float]]:
+    """'clean', corruption or 'mPC' -> metric -> fraction; evaluates what has not been."""
+    print(f'Testing {config.name}, protocol {PROTOCOL}', flush=True)
+    result = benchmark(
+        models=[(config, checkpoint)], protocol=PROTOCOL, out=folder, resume=True, cfg_options=cfg_options
+    )
+    (summary,) = result.summaries.values()
+    found = {metric: summary.metrics[metric] for metric in metrics}
+    rows = {'clean': {metric: one.clean for metric, one in found.items()}}
+    for name in next(iter(found.values())).by_corruption:
+        rows[name] = {metric: one.by_corruption[name]['mean'] for metric, one in found.items()}
+    return rows | {'mPC': {metric: one.mpc for metric, one in found.items()}}
 
 
 def _pictures(config, folder, checkpoint, cfg_options) -> list[Path]:
-    """A picture of prediction and ground truth for every one of :data:`CONDITIONS`, drawn unless it has been."""
-    shown = {condition: folder / 'shown' / condition.file_stem for condition in CONDITIONS}
+    """A picture of prediction and ground truth for every one of :data:`SHOWN`, drawn unless it has been."""
+    shown = {condition: folder / 'shown' / condition.file_stem for condition in SHOWN}
     if not all(list(place.rglob('*.png')) for place in shown.values()):
         drawn_only = {'+test_dataloader.dataset.indices': list(DRAWN), 'test_dataloader.batch_size': 1}
         subject = _subject(config, folder, checkpoint, {**(cfg_options or {}), **drawn_only})
-        for condition in CONDITIONS:
+        for condition in SHOWN:
             evaluation.run(subject, condition, show_dir=folder / 'shown')
     return [sorted(place.rglob('*.png'))[0] for place in shown.values()]
 

@@ -147,7 +147,8 @@ def test_the_demo_left_what_the_readme_says(checkout):
     summary = json.loads((folder / 'summary.json').read_text())
     assert summary.keys() == {'maskrcnn', 'segformer'}
     for model, metrics in (('maskrcnn', {'bbox_mAP', 'segm_mAP'}), ('segformer', {'mIoU'})):
-        assert {'clean', 'fog'} <= summary[model].keys()
+        assert {'clean', 'fog', 'mPC'} <= summary[model].keys()
         assert all(scores.keys() == metrics for scores in summary[model].values())
     assert cv2.imread(str(folder / 'predictions.png')) is not None
     assert (folder / 'maskrcnn' / 'curves.png').exists()
+    assert 'fan_maskrcnn_scenes' in (folder / 'report' / 'report.html').read_text()

@@ -1,4 +1,4 @@
-"""Train two small models on the embedded street scenes, test them clean and corrupted, print and draw the result."""
+"""Train two small models on the embedded street scenes, benchmark them, print, draw and report the result."""
 
 from fan_dense import cli
 
@@ -18,6 +18,7 @@ def run(args) -> None:
     result = demo(work_dir=args.work_dir, cfg_options=args.cfg_options)
     print(f'\nEmbedded street scenes, validation set; corrupted at severity 3:\n\n{result.table()}\n')
     print(f'Figures      {result.summary}')
+    print(f'Report       {result.report}')
     print(f'Predictions  {result.picture}')
     for model, path in result.curves.items():
         print(f'Training     {path} ({model})')
