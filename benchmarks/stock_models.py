@@ -74,8 +74,12 @@ class Result(NamedTuple):
 
 def run(stock: Stock) -> Result:
     """Build the model of ``stock``, train it for one step, predict."""
-    package = stock.config.partition('::')[0]
-    config = small(get_config(f'{stock.config}.py'), stock)
+    return step(get_config(f'{stock.config}.py'), stock, stock.config.partition('::')[0])
+
+
+def step(config: Config, stock: Stock, package: str) -> Result:
+    """Build the model of ``config``, of mmdet or mmseg, train it for one step and predict, as ``stock`` says."""
+    config = small(config, stock)
     sample = functools.partial(segmentation_sample, stock) if package == 'mmseg' else detection_sample(stock, config)
     images = torch.randint(0, 256, (2, config.channels, stock.size, stock.size), dtype=torch.uint8).unbind()
     torch.manual_seed(0)

@@ -11,7 +11,8 @@ norm_cfg = dict(type='BN', requires_grad=True)
 model = _base_.segformer
 model.data_preprocessor = dict(size=(192, 256))
 model.backbone.update(norm_cfg=norm_cfg, drop_path_rate=0.0, init_cfg=None)
-model.decode_head.update(channels=128, num_classes=11, norm_cfg=norm_cfg)
+# mmseg's head: its norms help where all begins from scratch
+model.decode_head.update(type='SegformerHead', channels=128, num_classes=11, norm_cfg=norm_cfg)
 # 500 iterations x batch 4 / 1,600 scenes = 1.25 epochs
 train_dataloader = dict(batch_size=4)
 iterations = 500

@@ -23,14 +23,6 @@ _ALSO_READ = (
     'efficient_conv_bn_eval',
     'custom_imports',
 )
-# The corrupted configs choose their corruption by these variables. They are used up while the file is read, so that an
-# option has to be carried to the transform.
-_CORRUPTION_VARIABLES = {
-    'corruption': 'corruption',
-    'severity': 'severity',
-    'corruption_seed': 'seed',
-    'image_order': 'image_order',
-}
 
 
 def find(path: str | Path) -> Path:
@@ -74,9 +66,6 @@ def merge(config, options: dict) -> None:
         if not key.startswith(NEW_KEY):
             _check_key(config, key)
     config.merge_from_dict({key.removeprefix(NEW_KEY): value for key, value in options.items()})
-    for variable in _CORRUPTION_VARIABLES.keys() & options.keys():
-        for step in steps(config.get('test_dataloader'), 'Corrupt'):
-            step[_CORRUPTION_VARIABLES[variable]] = options[variable]
 
 
 def check_data(config, *loaders: str) -> None:
@@ -135,7 +124,7 @@ def _check_key(config, key: str) -> None:
             node = node[part]
         seen = f'{seen}.{part}' if seen else part
     root = key.partition('.')[0]
-    if root not in _read_keys() and key not in _CORRUPTION_VARIABLES:
+    if root not in _read_keys():
         places = [place for place, value in flatten(config.to_dict()).items() if _came_from(place, value, key, node)]
         raise ValueError(
             f'--cfg-options {key}: the variable {root!r} is used up while the config file is read, so that changing it '

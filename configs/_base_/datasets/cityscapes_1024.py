@@ -1,4 +1,6 @@
 # Cityscapes in crops of 1024x1024. Set CITYSCAPES_ROOT to use a folder other than data/cityscapes.
+_base_ = './corruption.py'
+
 data_root = '{{$CITYSCAPES_ROOT:data/cityscapes}}'
 
 crop_size = (1024, 1024)
@@ -15,7 +17,27 @@ test_pipeline = [
     dict(type='LoadImageFromFile'),
     dict(type='Resize', scale=(2048, 1024), keep_ratio=True),
     dict(type='LoadAnnotations'),  # after the resize: the ground truth keeps its size
-    dict(type='PackSegInputs'),
+    dict(
+        type='PackSegInputs',
+        # mmseg's own, and what PixelGuard looks at
+        meta_keys=(
+            'img_path',
+            'seg_map_path',
+            'ori_shape',
+            'img_shape',
+            'pad_shape',
+            'scale_factor',
+            'flip',
+            'flip_direction',
+            'reduce_zero_label',
+            'corruption',
+        ),
+    ),
+]
+corrupted_pipeline = [
+    test_pipeline[0],
+    dict(_base_.corrupt, prefix=f'{data_root}/leftImg8bit/val'),
+    *test_pipeline[1:],
 ]
 train_dataloader = dict(
     batch_size=1,

@@ -1,4 +1,9 @@
-# UPerNet, for a backbone that the config names.
+# UPerNet; the config gives the backbone and its channels.
 _base_ = 'mmseg::_base_/models/upernet_r50.py'
 
-model = dict(pretrained=None, backbone=dict(_delete_=True))
+model = dict(
+    pretrained=None,
+    backbone=dict(_delete_=True),
+    decode_head=dict(in_channels=None),
+    auxiliary_head=dict(in_channels=None),
+)

@@ -1,16 +1,14 @@
 # Mask R-CNN on a FAN-Hybrid small enough to train from scratch on a CPU. Same networks, fewer and narrower layers.
-_base_ = './fan_mask_rcnn.py'
+_base_ = '../heads/maskrcnn.py'
 
 width = 64
 norm_cfg = dict(type='BN', requires_grad=True)  # without norms the heads take far longer from scratch
 model = dict(
     backbone=dict(
-        arch=dict(
-            _delete_=True, stem='hybrid', stem_depths=(1, 2), stem_dims=(32, 64), embed_dims=96, depth=4, num_heads=4
-        ),
+        type='FAN',
+        arch=dict(stem='hybrid', stem_depths=(1, 2), stem_dims=(32, 64), embed_dims=96, depth=4, num_heads=4),
+        last_map='downsample',
         last_channels=128,
-        drop_path_rate=0.0,  # what is seen a few times needs no regularisation
-        with_cp=False,
     ),
     neck=dict(in_channels=[32, 64, 96, 128], out_channels=width, norm_cfg=norm_cfg),
     # objects are 10 to 100 pixels large: anchors of 16 to 256

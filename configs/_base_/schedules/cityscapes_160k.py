@@ -2,9 +2,15 @@
 optim_wrapper = dict(
     type='OptimWrapper',
     optimizer=dict(type='AdamW', lr=6e-5, betas=(0.9, 0.999), weight_decay=0.01),
-    # no weight decay on norms and the position encoding; the heads start from nothing and learn ten times as fast
+    # no weight decay on the backbone's norms and position encodings (the table is Swin's); the heads start from nothing
+    # and learn ten times as fast
     paramwise_cfg=dict(
-        norm_decay_mult=0.0, custom_keys={'pos_embed': dict(decay_mult=0.0), 'head': dict(lr_mult=10.0)}
+        norm_decay_mult=0.0,
+        custom_keys={
+            'pos_embed': dict(decay_mult=0.0),
+            'relative_position_bias_table': dict(decay_mult=0.0),
+            'head': dict(lr_mult=10.0),
+        },
     ),
 )
 param_scheduler = [

@@ -2,8 +2,11 @@
 optim_wrapper = dict(
     type='OptimWrapper',
     optimizer=dict(type='AdamW', lr=1e-4, betas=(0.9, 0.999), weight_decay=0.05),
-    # no weight decay on norms and the position encoding
-    paramwise_cfg=dict(norm_decay_mult=0.0, custom_keys={'pos_embed': dict(decay_mult=0.0)}),
+    # no weight decay on norms and position encodings (the table is Swin's)
+    paramwise_cfg=dict(
+        norm_decay_mult=0.0,
+        custom_keys={'pos_embed': dict(decay_mult=0.0), 'relative_position_bias_table': dict(decay_mult=0.0)},
+    ),
 )
 param_scheduler = [
     dict(type='LinearLR', start_factor=0.001, by_epoch=False, begin=0, end=1000),

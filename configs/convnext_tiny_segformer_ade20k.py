@@ -1,0 +1,4 @@
+# ConvNeXt-T: SegFormer's head on ADE20K.
+_base_ = ['_base_/backbones/convnext_tiny.py', '_base_/recipes/segformer_ade20k.py']
+
+model = _base_.segformer

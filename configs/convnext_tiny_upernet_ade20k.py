@@ -1,0 +1,4 @@
+# ConvNeXt-T: UPerNet on ADE20K.
+_base_ = ['_base_/backbones/convnext_tiny.py', '_base_/recipes/upernet_ade20k.py']
+
+model = _base_.upernet

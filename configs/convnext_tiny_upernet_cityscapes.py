@@ -1,0 +1,4 @@
+# ConvNeXt-T: UPerNet on Cityscapes.
+_base_ = ['_base_/backbones/convnext_tiny.py', '_base_/recipes/upernet_cityscapes.py']
+
+model = _base_.upernet

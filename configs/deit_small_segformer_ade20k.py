@@ -1,0 +1,4 @@
+# DeiT-S: SegFormer's head on ADE20K.
+_base_ = ['_base_/backbones/deit_small.py', '_base_/recipes/segformer_ade20k.py']
+
+model = _base_.segformer

@@ -1,0 +1,4 @@
+# DeiT-S: SegFormer's head on Cityscapes.
+_base_ = ['_base_/backbones/deit_small.py', '_base_/recipes/segformer_cityscapes.py']
+
+model = _base_.segformer

@@ -1,0 +1,4 @@
+# DeiT-S: UPerNet on ADE20K.
+_base_ = ['_base_/backbones/deit_small.py', '_base_/recipes/upernet_ade20k.py']
+
+model = _base_.upernet

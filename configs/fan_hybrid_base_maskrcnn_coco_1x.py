@@ -1,0 +1,4 @@
+# FAN-B-Hybrid: Mask R-CNN on COCO, 12 epochs.
+_base_ = ['_base_/backbones/fan_hybrid_base.py', '_base_/recipes/maskrcnn_coco_1x.py']
+
+model = _base_.detector

@@ -1,0 +1,4 @@
+# FAN-B-Hybrid: SegFormer's head on Cityscapes.
+_base_ = ['_base_/backbones/fan_hybrid_base.py', '_base_/recipes/segformer_cityscapes.py']
+
+model = _base_.segformer

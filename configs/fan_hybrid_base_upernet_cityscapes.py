@@ -1,0 +1,4 @@
+# FAN-B-Hybrid: UPerNet on Cityscapes.
+_base_ = ['_base_/backbones/fan_hybrid_base.py', '_base_/recipes/upernet_cityscapes.py']
+
+model = _base_.upernet

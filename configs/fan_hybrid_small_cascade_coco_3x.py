@@ -1,0 +1,4 @@
+# FAN-S-Hybrid: Cascade Mask R-CNN on COCO, 36 epochs.
+_base_ = ['_base_/backbones/fan_hybrid_small.py', '_base_/recipes/cascade_coco_3x.py']
+
+model = _base_.detector

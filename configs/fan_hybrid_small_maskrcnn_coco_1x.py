@@ -1,0 +1,4 @@
+# FAN-S-Hybrid: Mask R-CNN on COCO, 12 epochs.
+_base_ = ['_base_/backbones/fan_hybrid_small.py', '_base_/recipes/maskrcnn_coco_1x.py']
+
+model = _base_.detector

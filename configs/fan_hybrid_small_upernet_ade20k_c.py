@@ -1,0 +1,4 @@
+# FAN-S-Hybrid: UPerNet on corrupted ADE20K.
+_base_ = ['./fan_hybrid_small_upernet_ade20k.py', '_base_/corrupted.py']
+
+test_dataloader = dict(dataset=dict(pipeline=_base_.corrupted_pipeline))

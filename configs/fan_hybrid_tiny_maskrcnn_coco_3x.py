@@ -1,0 +1,4 @@
+# FAN-T-Hybrid: Mask R-CNN on COCO, 36 epochs.
+_base_ = ['_base_/backbones/fan_hybrid_tiny.py', '_base_/recipes/maskrcnn_coco_3x.py']
+
+model = _base_.detector

@@ -1,9 +1,0 @@
-# FAN-B-Hybrid.
-_base_ = './fan_upernet_cityscapes.py'
-
-checkpoint = f'{_base_.checkpoints}/fan_hybrid_base.pth.tar'
-model = dict(
-    backbone=dict(arch='hybrid-base', init_cfg=dict(checkpoint=checkpoint)),
-    decode_head=dict(in_channels=[128, 256, 448, 448]),
-    auxiliary_head=dict(in_channels=448),
-)

@@ -1,0 +1,4 @@
+# FAN-T-ViT: Mask R-CNN on COCO, 12 epochs.
+_base_ = ['_base_/backbones/fan_vit_tiny.py', '_base_/recipes/maskrcnn_coco_1x.py']
+
+model = _base_.detector

@@ -1,0 +1,4 @@
+# FAN-T-ViT: SegFormer's head on Cityscapes.
+_base_ = ['_base_/backbones/fan_vit_tiny.py', '_base_/recipes/segformer_cityscapes.py']
+
+model = _base_.segformer

@@ -1,0 +1,4 @@
+# FAN-T-ViT: UPerNet on ADE20K.
+_base_ = ['_base_/backbones/fan_vit_tiny.py', '_base_/recipes/upernet_ade20k.py']
+
+model = _base_.upernet

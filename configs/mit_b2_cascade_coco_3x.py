@@ -1,0 +1,4 @@
+# MiT-B2: Cascade Mask R-CNN on COCO, 36 epochs.
+_base_ = ['_base_/backbones/mit_b2.py', '_base_/recipes/cascade_coco_3x.py']
+
+model = _base_.detector

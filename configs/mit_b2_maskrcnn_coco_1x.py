@@ -1,0 +1,4 @@
+# MiT-B2: Mask R-CNN on COCO, 12 epochs.
+_base_ = ['_base_/backbones/mit_b2.py', '_base_/recipes/maskrcnn_coco_1x.py']
+
+model = _base_.detector

@@ -1,0 +1,4 @@
+# ResNet-50: Cascade Mask R-CNN on COCO-C.
+_base_ = ['./resnet50_cascade_coco_3x.py', '_base_/corrupted.py']
+
+test_dataloader = dict(dataset=dict(pipeline=_base_.corrupted_pipeline))

@@ -1,0 +1,4 @@
+# SAN-10: Mask R-CNN on COCO, 12 epochs.
+_base_ = ['_base_/backbones/san10.py', '_base_/recipes/maskrcnn_coco_1x.py']
+
+model = _base_.detector

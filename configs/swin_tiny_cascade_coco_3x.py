@@ -1,0 +1,4 @@
+# Swin-T: Cascade Mask R-CNN on COCO, 36 epochs.
+_base_ = ['_base_/backbones/swin_tiny.py', '_base_/recipes/cascade_coco_3x.py']
+
+model = _base_.detector

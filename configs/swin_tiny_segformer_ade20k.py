@@ -1,0 +1,4 @@
+# Swin-T: SegFormer's head on ADE20K.
+_base_ = ['_base_/backbones/swin_tiny.py', '_base_/recipes/segformer_ade20k.py']
+
+model = _base_.segformer
