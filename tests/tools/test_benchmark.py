@@ -16,8 +16,8 @@ import torch
 
 from fan_dense.datasets import transforms
 from fan_dense.evaluation import condition, sweep
+from tests.conftest import TOOLS
 from tests.reference import ROOT
-from tests.tools.conftest import TOOLS
 
 pytestmark = pytest.mark.filterwarnings('ignore::UserWarning')  # of mmseg, about its own code
 KINDS = ('detection', 'segmentation')

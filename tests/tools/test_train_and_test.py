@@ -18,7 +18,7 @@ from fan_dense.evaluation import condition
 from fan_dense.evaluation.guard import SilentlyClean
 from fan_dense.evaluation.result import Condition
 from fan_dense.training import train, zero_shot_warnings
-from tests.tools.conftest import TOOLS
+from tests.conftest import TOOLS
 
 pytestmark = pytest.mark.filterwarnings('ignore::UserWarning')  # of mmseg, about its own code
 KINDS = ('detection', 'segmentation')

@@ -1,6 +1,7 @@
 """Data sets of six small pictures, and configs of small FAN models on them, written to a folder by the tests."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import cv2
@@ -125,10 +126,10 @@ randomness = dict(seed=0)
 """
 
 
-def write(root: Path, images: int = 6) -> tuple[Path, Path]:
+def write(root: Path, images: int = 6, sizes: Sequence[tuple[int, int]] = (SIZE,)) -> tuple[Path, Path]:
     """Write pictures, labels, COCO annotations and two configs below ``root``; give the paths of the configs.
 
-    Detection comes first. The last image has no annotation.
+    Detection comes first. The last image has no annotation. ``sizes`` are taken in turn, none smaller than ``SIZE``.
     """
     rng = np.random.default_rng(0)
     for folder in ('images/a', 'images/b', 'labels/a', 'labels/b'):
@@ -136,8 +137,9 @@ def write(root: Path, images: int = 6) -> tuple[Path, Path]:
     coco = dict(images=[], annotations=[], categories=[dict(id=i, name=name) for i, name in enumerate(CLASSES)])
     for index in range(images):
         name = f'{"ab"[index % 2]}/{index // 2}.png'  # equal file names in both folders
-        image = rng.integers(60, 120, (*SIZE, 3), dtype=np.uint8)
-        labels = np.zeros(SIZE, np.uint8)
+        size = sizes[index % len(sizes)]
+        image = rng.integers(60, 120, (*size, 3), dtype=np.uint8)
+        labels = np.zeros(size, np.uint8)
         if index < images - 1:
             for category in range(2):
                 x, y = (int(v) for v in rng.integers((4, 4), (70, 45)))
@@ -151,7 +153,7 @@ def write(root: Path, images: int = 6) -> tuple[Path, Path]:
                 )  # fmt: skip
         cv2.imwrite(str(root / 'images' / name), image)
         cv2.imwrite(str(root / 'labels' / name), labels)
-        coco['images'].append(dict(id=index, file_name=name, height=SIZE[0], width=SIZE[1]))
+        coco['images'].append(dict(id=index, file_name=name, height=size[0], width=size[1]))
     (root / 'annotations.json').write_text(json.dumps(coco))
     configs = []
     for name, text in (('detection', DETECTION), ('segmentation', SEGMENTATION)):

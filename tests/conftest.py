@@ -7,7 +7,7 @@ import fan_dense  # noqa: F401
 from fan_dense import cli
 from tests.tools import tiny
 
-TOOLS = Path(__file__).parents[2] / 'tools'
+TOOLS = Path(__file__).parents[1] / 'tools'
 
 
 @pytest.fixture(scope='session')
