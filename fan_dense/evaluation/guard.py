@@ -1,11 +1,20 @@
 """The guard against silently scoring clean images as corrupted ones: it looks at pixels, not at configuration."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 from mmengine.dist import all_gather_object
 from mmengine.hooks import Hook
 from mmengine.registry import HOOKS
+
+from fan_dense.evaluation.result import Condition
+
+if TYPE_CHECKING:  # mmcv is not there yet when the hook is registered
+    from fan_dense.evaluation.probe import Probe
+
+_IDENTITY = ('corruption', 'severity', 'seed', 'image_order')  # of a condition, as Corrupt records it
 
 
 class SilentlyClean(ValueError):
@@ -27,33 +36,48 @@ class PixelReport:
     unchanged: tuple[str, ...]
 
 
-def examine(records: dict[str, dict], expected: int) -> PixelReport:
+def examine(
+    records: dict[str, dict], expected: int, *, condition: Condition | None = None, probes: Iterable['Probe'] = ()
+) -> PixelReport:
     """Judge the records that ``Corrupt`` made of each image of a run.
 
     Args:
         records: image path -> ``results['corruption']`` of :class:`fan_dense.datasets.transforms.Corrupt`.
         expected: number of images in the data set.
+        condition: what was asked for; None: any will do.
+        probes: whether corruptions reach the network, of some images of each innermost data set.
 
     Raises:
-        SilentlyClean: images without a record, records of different corruptions, or no pixel changed in any image.
+        SilentlyClean: images without a record, records of different corruptions or of another than was asked for, no
+            pixel changed in any image, or no change reached the network.
     """
     if len(records) != expected:
         raise SilentlyClean(
             f'{len(records)} of {expected} images carry a record of their pixels: Corrupt must run in the '
             "test pipeline, and 'corruption' be among the meta_keys of its packing step"
         )
-    done = {
-        tuple(record[field] for field in ('corruption', 'severity', 'seed', 'image_order'))
-        for record in records.values()
-    }
+    done = {tuple(record[field] for field in _IDENTITY) for record in records.values()}
     if len(done) > 1:
         raise SilentlyClean(f'images of one run were corrupted differently: {sorted(map(str, done))}')
-    corruption = next(iter(done))[0]
+    (found,) = done
+    if condition and found != tuple(asdict(condition)[field] for field in _IDENTITY):
+        raise SilentlyClean(
+            f'the images are those of {found}, not {condition.describe()}: does the data set keep samples of before?'
+        )
+    corruption = found[0]
     unchanged = sorted(record['key'] for record in records.values() if record['clean'] == record['seen'])
     if corruption is not None and len(unchanged) == len(records):
         raise SilentlyClean(
             f'{corruption} changed no pixel in any of the {len(records)} images: these would be clean scores '
             'under the name of a corruption'
+        )
+    probes = list(probes)
+    lost = {one.part for one in probes} - {one.part for one in probes if one.reaches}
+    if lost:
+        image = min(one.image for one in probes if one.part in lost)
+        raise SilentlyClean(
+            f'{corruption} changed {image}, and yet the network was given the same as without it, as of all images of '
+            'its data set: does a step after Corrupt load the image again?'
         )
     state = hashlib.sha256()
     for record in sorted(records.values(), key=lambda record: (record['key'], record['seen'])):
@@ -79,7 +103,10 @@ class PixelGuard(Hook):
                 self.records[sample.img_path] = sample.metainfo['corruption']
 
     def after_test_epoch(self, runner, metrics=None) -> None:
+        from fan_dense.evaluation import probe
+
         everyone = {}
         for records in all_gather_object(self.records):
             everyone |= records
-        self.report = examine(everyone, len(runner.test_dataloader.dataset))
+        dataset = runner.test_dataloader.dataset
+        self.report = examine(everyone, len(dataset), probes=probe.probes(dataset, everyone))

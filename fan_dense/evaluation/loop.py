@@ -100,16 +100,15 @@ def _reported(batches: Iterator[stream.Batch], progress: Progress, world_size: i
 def _run(contestants, condition, batches, images: int) -> list[Outcome]:
     started = time.perf_counter()
     seconds = dict.fromkeys(('decode', 'corrupt', 'transform', 'wait'), 0.0)
+    probes = []
     for contestant in contestants:
         contestant.begin(condition, images)
-    while True:
-        waited = time.perf_counter()
-        batch = next(batches, None)
-        seconds['wait'] += time.perf_counter() - waited
-        if batch is None:
-            break
-        for phase in ('decode', 'corrupt', 'transform'):
+    for batch in batches:
+        if not seconds['wait']:
+            started -= batch.wait  # the first one was there before us
+        for phase in seconds:
             seconds[phase] += getattr(batch, phase)
+        probes += batch.probes
         for data in alike(batch.data):
             for contestant in contestants:
                 # models write their predictions into the samples
@@ -117,7 +116,8 @@ def _run(contestants, condition, batches, images: int) -> list[Outcome]:
                     data if len(contestants) == 1 else {**data, 'data_samples': copy.deepcopy(data['data_samples'])}
                 )
     figures = [contestant.finish(images) for contestant in contestants]
-    report = examine(contestants[0].pixels(), images)
+    everywhere = itertools.chain(*all_gather_object(probes))
+    report = examine(contestants[0].pixels(), images, condition=condition, probes=everywhere)
     main = {
         'network': sum(one.evaluator.network for one in contestants),
         'metric': sum(one.evaluator.metric for one in contestants),

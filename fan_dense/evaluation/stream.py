@@ -4,9 +4,10 @@ The workers start once. While the network works on the last images of a conditio
 ones of the next.
 """
 
+import itertools
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from mmengine.dataset import pseudo_collate
@@ -15,6 +16,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from fan_dense.datasets.transforms import Corrupt
 from fan_dense.evaluation import pipeline
+from fan_dense.evaluation.probe import Probe, reaches
 from fan_dense.evaluation.result import Condition
 
 # What a data loader's config says beside the arguments of torch's DataLoader; order and batches are ours.
@@ -40,6 +42,8 @@ class Batch:
         data: what the model's ``test_step`` takes.
         size: number of images.
         decode, corrupt, transform: seconds that a worker took for them, before, in and after ``Corrupt``.
+        probes: of images that were looked at, whether their corruption reaches ``data``.
+        wait: seconds that the main process waited for it; without workers, what making it took.
     """
 
     data: dict
@@ -47,6 +51,8 @@ class Batch:
     decode: float
     corrupt: float
     transform: float
+    probes: list[Probe]
+    wait: float = 0.0
 
 
 def batches(
@@ -73,10 +79,10 @@ def batches(
     if not options.get('num_workers'):
         options.pop('prefetch_factor', None)  # torch refuses it without workers
     collate = partial(_collate, _collate_function(loader))
-    source = iter(DataLoader(_Conditioned(dataset), batch_sampler=order, collate_fn=collate, **options))
+    source = _waited(iter(DataLoader(_Conditioned(dataset), batch_sampler=order, collate_fn=collate, **options)))
     for condition, first in source:
-        rest = (batch for _, batch in (next(source) for _ in range(order.batches - 1)))
-        yield condition, _chain(first, rest)
+        rest = (batch for _, batch in itertools.islice(source, order.batches - 1))
+        yield condition, itertools.chain([first], rest)
 
 
 def share(images: Sequence[int], rank: int, world_size: int) -> list[int]:
@@ -105,41 +111,65 @@ class _Order(Sampler):
 
 
 class _Conditioned(Dataset):
-    """The data set with (condition, image) for an index; gives (condition, sample, three durations)."""
+    """The data set with (condition, image) for an index; gives (condition, sample, three durations, probes).
+
+    Under each condition a worker probes the first image that is changed in each part of the data set, and the next
+    ones while none reaches the network.
+    """
 
     def __init__(self, dataset):
         self.dataset = dataset
         self.condition = None
-        self.marks = [0.0, 0.0]  # when Corrupt last began and ended
+        self.ran: list[_WatchedCorrupt] = []  # for the present image
 
     def __getitem__(self, index: tuple[Condition, int]):
         condition, image = index
         if condition != self.condition:
-            pipeline.set_condition(self.dataset, condition, partial(_TimedCorrupt, self.marks))
+            numbers = itertools.count()
+            pipeline.set_condition(
+                self.dataset, condition, lambda **options: _WatchedCorrupt(self.ran, next(numbers), **options)
+            )
             self.condition = condition
+        self.ran.clear()
         start = time.perf_counter()
         sample = self.dataset[image]
         end = time.perf_counter()
-        began, ended = self.marks
-        return condition, sample, (began - start, ended - began, end - ended)
+        if not self.ran:
+            return condition, sample, (end - start, 0.0, 0.0), []  # the guard misses its record
+        step = self.ran[-1]
+        seconds = step.began - start, step.ended - step.began, end - step.ended
+        if step.reaches or not step.changed:
+            return condition, sample, seconds, []
+        path = step.path
+        step.reaches = reaches(self.dataset, image, sample, step)
+        return condition, sample, seconds, [Probe(step.part, path, step.reaches)]
 
 
-class _TimedCorrupt(Corrupt):
-    def __init__(self, marks: list[float], *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.marks = marks
+class _WatchedCorrupt(Corrupt):
+    """Remembers when it last began and ended, which image it had and whether that changed."""
+
+    def __init__(self, ran: list['_WatchedCorrupt'], part: int, **options):
+        super().__init__(**options)
+        self.ran = ran
+        self.part = part
+        self.reaches = False  # the network, as far as it was looked at
 
     def transform(self, results: dict) -> dict:
-        began = time.perf_counter()
+        self.began = time.perf_counter()
         results = super().transform(results)
-        self.marks[:] = began, time.perf_counter()
+        self.ended = time.perf_counter()
+        self.path = results['img_path']
+        self.changed = results['corruption']['clean'] != results['corruption']['seen']
+        self.ran.append(self)
         return results
 
 
 def _collate(collate, samples: list) -> tuple[Condition, Batch]:
-    conditions, inner, seconds = zip(*samples)
+    conditions, inner, seconds, probes = zip(*samples)
     decode, corrupt, transform = map(sum, zip(*seconds))
-    return conditions[0], Batch(collate(list(inner)), len(inner), decode, corrupt, transform)
+    return conditions[0], Batch(
+        collate(list(inner)), len(inner), decode, corrupt, transform, list(itertools.chain(*probes))
+    )
 
 
 def _collate_function(loader: dict):
@@ -149,6 +179,11 @@ def _collate_function(loader: dict):
     return partial(FUNCTIONS.get(kind) if isinstance(kind, str) else kind, **chosen)
 
 
-def _chain(first: Batch, rest: Iterator[tuple[Condition, Batch]]) -> Iterator[Batch]:
-    yield first
-    yield from rest
+def _waited(source: Iterator[tuple[Condition, Batch]]) -> Iterator[tuple[Condition, Batch]]:
+    while True:
+        asked = time.perf_counter()
+        following = next(source, None)
+        if following is None:
+            return
+        condition, batch = following
+        yield condition, replace(batch, wait=time.perf_counter() - asked)

@@ -1,6 +1,8 @@
 import pytest
 
 from fan_dense.evaluation.guard import SilentlyClean, examine
+from fan_dense.evaluation.probe import Probe
+from fan_dense.evaluation.result import Condition
 
 
 def record(key, clean='c', seen='s', corruption='fog', severity=3):
@@ -55,3 +57,20 @@ def test_the_digest_knows_pixels_and_names_but_not_the_order():
     assert digest == examine(records(b, a), expected=2).digest
     assert digest != examine(records(a, record('b', seen='x')), expected=2).digest
     assert len(digest) == 32
+
+
+def test_pixels_of_another_condition_than_was_asked_for_fail():
+    made = records(record('a'), record('b'))
+    assert examine(made, 2, condition=Condition(corruption='fog', severity=3)).images == 2
+    for other in (dict(corruption='fog', severity=2), dict(corruption='fog', severity=3, seed=1), {}):
+        with pytest.raises(SilentlyClean, match=r"those of \('fog', 3, 0, 'bgr'\), not (fog|clean)"):
+            examine(made, 2, condition=Condition(**other))
+
+
+def test_a_part_of_the_data_that_the_corruption_does_not_reach_fails():
+    made = records(record('a'), record('b'), record('c'))
+    lost, reaching, other = Probe(0, '/data/b', False), Probe(0, '/data/a', True), Probe(1, '/data/c', False)
+    assert examine(made, 3, probes=iter([lost, reaching])).images == 3
+    for probes in ([lost], [reaching, other], [lost, other, reaching]):
+        with pytest.raises(SilentlyClean, match='fog changed /data/[bc], and yet the network was given the same'):
+            examine(made, 3, probes=iter(probes))
