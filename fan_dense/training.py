@@ -162,8 +162,8 @@ def last_checkpoint(folder: Path) -> str | None:
 
 
 def zero_shot_warnings(cfg: Config) -> list[str]:
-    """A line if the training pipeline contains a corruption of the benchmarks: scores under it are not zero-shot."""
-    tested = training_corruptions(cfg.train_dataloader)
+    """A line if training sees a corruption of the benchmarks: scores under it are not zero-shot."""
+    tested = training_corruptions((cfg.train_dataloader, cfg.get('custom_hooks')))
     if not tested:
         return []
     return [

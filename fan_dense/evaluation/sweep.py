@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from fan_dense.evaluation.zero_shot import training_corruptions
 
 # of a data loader, what has no influence on the figures
 _HOW_FAST = ('num_workers', 'persistent_workers', 'pin_memory', 'prefetch_factor', 'batch_size', 'timeout')
+_TRAINING = ('train_dataloader', 'custom_hooks')  # a hook may switch the pipeline
 _MEASURED = ('model', 'test_dataloader', 'test_evaluator', 'test_cfg', 'default_scope')
 
 
@@ -130,7 +132,7 @@ def benchmark(
             data=data,
             classes=list(subject.dataset.metainfo['classes']),
             settings=_settings(subject.config),
-            training_corruptions=training_corruptions(subject.config.get('train_dataloader')),
+            training_corruptions=training_corruptions([subject.config.get(one) for one in _TRAINING]),
             versions=versions.installed(),
         )
         _enter(folder, identity)
@@ -158,7 +160,7 @@ def _folders(models, protocol: str, out) -> dict[str, SweepFolder]:
     ]
     if len(set(names)) < len(names):
         raise ValueError(f'models {", ".join(names)}: equal names of config and checkpoint; rename a checkpoint')
-    place = protocol.replace(' ', '-').strip('()')
+    place = re.sub(r'[^\w.-]+', '-', protocol).strip('-')  # no brackets of 'common (part)'
     if len(models) > 1:
         parent = Path(out or Path('work_dirs', 'benchmark', place))
         return {name: SweepFolder(parent / name) for name in names}
