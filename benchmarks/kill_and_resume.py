@@ -4,15 +4,17 @@ Both must be the same bytes. Exit code 1 if they are not. Slow: about twice the 
 """
 
 import argparse
+import json
 import random
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 TOOL = Path(__file__).resolve().parent.parent / 'tools' / 'benchmark.py'
+START = 10  # seconds until a process evaluates, roughly
+START = 10  # seconds until a process evaluates, roughly
 
 
 def run(arguments: list[str], out: Path, seconds: float | None = None) -> bool:
@@ -32,14 +34,13 @@ def run(arguments: list[str], out: Path, seconds: float | None = None) -> bool:
 def kill_and_resume(arguments: list[str], folder: Path, kills: int, seed: int) -> bool:
     """Whether the summaries in ``folder/whole`` and ``folder/killed`` are equal."""
     whole, killed = folder / 'whole', folder / 'killed'
-    started = time.monotonic()
     if not (whole / 'summary.json').exists():
         run(arguments, whole)
     shutil.rmtree(killed, ignore_errors=True)
-    lasting = sum(1 for _ in (whole / 'conditions').iterdir())
+    phases = json.loads((whole / 'timing.json').read_text())['conditions']
     draw = random.Random(seed)
-    # from the first imports on, about a tenth of the work each time
-    longest = max(20.0, 2 * (time.monotonic() - started) / kills)
+    # at any moment from the first imports on, such that all kills together come about as far as the sweep is long
+    longest = 2 * (START + sum(one['total'] for one in phases.values()) / kills)
     done = 0
     while done < kills:
         seconds = draw.uniform(2, longest)
@@ -48,7 +49,7 @@ def kill_and_resume(arguments: list[str], folder: Path, kills: int, seed: int) -
             break
         done += 1
         finished = sum(1 for _ in (killed / 'conditions').glob('*.json')) if (killed / 'conditions').exists() else 0
-        print(f'kill {done} after {seconds:.1f} s: {finished} of {lasting} conditions', flush=True)
+        print(f'kill {done} after {seconds:.1f} s: {finished} of {len(phases)} conditions', flush=True)
     run(arguments, killed)
     same = (whole / 'summary.json').read_bytes() == (killed / 'summary.json').read_bytes()
     print(f'{done} kills; summary.json of both: {"the same bytes" if same else "DIFFERENT"}')

