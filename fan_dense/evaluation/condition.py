@@ -114,7 +114,7 @@ def prepare(cfg: Config, checkpoint: Path, dataset=None) -> Subject:
     with contextlib.redirect_stdout(io.StringIO()):
         runner = QuietRunner.from_cfg(model_only)
         runner.call_hook('before_run')
-        load_exactly(runner, checkpoint, cfg.filename)
+        trained_with = load_exactly(runner, checkpoint, cfg.filename)
         if dataset is None:
             init_default_scope(cfg.get('default_scope', 'mmengine'))
             dataset = DATASETS.build(cfg.test_dataloader.dataset)
@@ -123,7 +123,7 @@ def prepare(cfg: Config, checkpoint: Path, dataset=None) -> Subject:
     check_classes(dataset)
     if len(dataset) == 0:
         raise ValueError(f'the test data set of {cfg.filename} is empty: {cfg.test_dataloader.dataset}')
-    return Subject(cfg, checkpoint, file_digest(checkpoint), runner, dataset)
+    return Subject(cfg, checkpoint, file_digest(checkpoint), trained_with, runner, dataset)
 
 
 def run(subject: Subject, condition: Condition, *, show_dir: str | Path | None = None) -> ConditionResult:

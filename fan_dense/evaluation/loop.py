@@ -27,11 +27,20 @@ from fan_dense.evaluation.result import Condition, ConditionResult
 
 @dataclass(frozen=True)
 class Subject:
-    """A model with its weights and its test data, ready for any number of conditions."""
+    """A model with its weights and its test data, ready for any number of conditions.
+
+    Attributes:
+        config: of model and data.
+        checkpoint, checkpoint_digest: file of the weights, and the first 64 bits of its SHA-256.
+        trained_with: text of the config that the checkpoint carries, empty if it has none.
+        runner: holds the model.
+        dataset: test data.
+    """
 
     config: Config
     checkpoint: Path
     checkpoint_digest: str
+    trained_with: str
     runner: Runner
     dataset: object
 

@@ -25,7 +25,7 @@ from fan_dense.evaluation.metrics import Summary
 from fan_dense.evaluation.progress import Progress
 from fan_dense.evaluation.protocol import read_protocol
 from fan_dense.evaluation.result import Condition
-from fan_dense.evaluation.zero_shot import training_corruptions
+from fan_dense.evaluation.zero_shot import stated, training_corruptions
 
 # of a data loader, what has no influence on the figures
 _HOW_FAST = ('num_workers', 'persistent_workers', 'pin_memory', 'prefetch_factor', 'batch_size', 'timeout')
@@ -132,7 +132,7 @@ def benchmark(
             data=data,
             classes=list(subject.dataset.metainfo['classes']),
             settings=_settings(subject.config),
-            training_corruptions=training_corruptions([subject.config.get(one) for one in _TRAINING]),
+            training_corruptions=_seen_in_training(subject),
             versions=versions.installed(),
         )
         _enter(folder, identity)
@@ -204,6 +204,12 @@ def _settings(cfg) -> dict[str, str]:
     }
     loader = {name: value for name, value in measured['test_dataloader'].items() if name not in _HOW_FAST}
     return {key: str(value) for key, value in configuration.flatten({**measured, 'test_dataloader': loader}).items()}
+
+
+def _seen_in_training(subject: Subject) -> list[str]:
+    """Corruptions in the training that this config states, or the one that the checkpoint comes from."""
+    configs = (subject.config, stated(subject.trained_with))
+    return training_corruptions([config.get(name) for config in configs for name in _TRAINING])
 
 
 def _spread(length: int, limit: int | None) -> list[int]:

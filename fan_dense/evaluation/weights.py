@@ -6,13 +6,16 @@ from pathlib import Path
 from mmengine.runner import Runner
 
 
-def load_exactly(runner: Runner, checkpoint: Path, config: str) -> None:
+def load_exactly(runner: Runner, checkpoint: Path, config: str) -> str:
     """Load ``checkpoint`` into the runner's model; a ValueError says how the two differ, if they do.
 
     mmengine by default loads what fits, warns, and leaves the rest at random.
+
+    Returns:
+        The text of the config that it was trained with, empty if it has none.
     """
     try:
-        runner.load_checkpoint(str(checkpoint), strict=True)
+        content = runner.load_checkpoint(str(checkpoint), strict=True)
     except AttributeError as error:  # mmengine takes whatever it has read for a dict of weights
         raise ValueError(f'checkpoint {checkpoint} holds no weights: {error}') from error
     except RuntimeError as error:
@@ -22,6 +25,8 @@ def load_exactly(runner: Runner, checkpoint: Path, config: str) -> None:
             f'checkpoint {checkpoint} is not of the model in {config}: {_mismatch(str(error))}; '
             'give the config that it was trained with'
         ) from error
+    text = content.get('meta', {}).get('cfg')
+    return text if isinstance(text, str) else ''
 
 
 def file_digest(path: Path) -> str:

@@ -1,5 +1,6 @@
 """Corruptions that a model was trained with: its robustness to them is not zero-shot. No torch, no OpenMMLab."""
 
+import ast
 from collections.abc import Mapping
 
 from fan_dense.corruptions import names
@@ -45,6 +46,33 @@ def training_corruptions(node) -> list[str]:
         elif kind in LIKE:
             found.add(LIKE[kind])
     return sorted(found & set(names('all')))
+
+
+def stated(text: str) -> dict:
+    """The settings in the text of a config as checkpoints carry it (``Config.pretty_text``), which is not run.
+
+    >>> stated("train_cfg = dict(max_iters=2)\\nseeds = [1, 2]")
+    {'train_cfg': {'max_iters': 2}, 'seeds': [1, 2]}
+    """
+    try:
+        lines = ast.parse(text).body
+    except (SyntaxError, ValueError):  # an object that has no text
+        return {}
+    return {ast.unparse(line.targets[0]): _value(line.value) for line in lines if isinstance(line, ast.Assign)}
+
+
+def _value(node: ast.expr):
+    match node:
+        case ast.Constant():
+            return node.value
+        case ast.List() | ast.Tuple():
+            return [_value(one) for one in node.elts]
+        case ast.Dict():
+            return {_value(key): _value(value) for key, value in zip(node.keys, node.values)}
+        case ast.Call():  # dict(a=1), or dict({'a-b': 1}) of what is no name
+            settings = [_value(one) for one in node.args if isinstance(one, ast.Dict)]
+            return {keyword.arg: _value(keyword.value) for keyword in node.keywords} | (settings[0] if settings else {})
+    return None
 
 
 def _steps(node):

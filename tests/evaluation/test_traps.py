@@ -60,6 +60,7 @@
    tests/evaluation/test_stream.py::test_images_of_unequal_size_are_not_padded_together
 10. A test corruption in the training pipeline, and figures that pass for zero-shot.
    tests/evaluation/test_traps.py::test_trap_10_corruptions_in_training_are_in_the_sweep_and_its_report
+   tests/evaluation/test_traps.py::test_trap_10_corruptions_in_the_training_of_the_checkpoint
    tests/evaluation/test_zero_shot.py::test_trap_a_test_corruption_in_training_is_found_at_any_depth
    tests/tools/test_train_and_test.py::test_a_test_corruption_in_training_is_named
    tests/evaluation/report/test_page.py::test_what_limits_a_mean_is_said_on_top_and_wherever_it_is
@@ -77,6 +78,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from mmcv.transforms import LoadImageFromFile
 
 from fan_dense import configuration
@@ -398,3 +400,16 @@ def test_trap_10_corruptions_in_training_are_in_the_sweep_and_its_report(unequal
     assert warning.endswith('the training pipeline contains corruptions of this test: fog, snow')
     (line,) = zero_shot_warnings(configuration.load(config))
     assert line.startswith('the training pipeline contains fog, snow, which the benchmarks test with')
+
+
+def test_trap_10_corruptions_in_the_training_of_the_checkpoint(unequal, trained, tmp_path):
+    checkpoint = torch.load(trained['segmentation'] / 'last.pth', weights_only=False)
+    crop = 'dict(crop_size=('
+    checkpoint['meta']['cfg'] = checkpoint['meta']['cfg'].replace(
+        crop, f"dict(type='Corrupt', corruption='frost'), {crop}"
+    )
+    torch.save(checkpoint, tmp_path / 'frost.pth')
+    out = tmp_path / 'sweep'
+    model = (unequal / 'segmentation.py', tmp_path / 'frost.pth')
+    sweep.benchmark(models=[model], protocol='quick', out=out, clean_only=True)
+    assert SweepFolder(out).identity.training_corruptions == ['frost']

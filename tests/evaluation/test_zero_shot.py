@@ -1,7 +1,8 @@
 import pytest
+from mmengine.config import Config
 
 from fan_dense.corruptions import names
-from fan_dense.evaluation.zero_shot import LIKE, training_corruptions
+from fan_dense.evaluation.zero_shot import LIKE, stated, training_corruptions
 
 
 def test_trap_a_test_corruption_in_training_is_found_at_any_depth():
@@ -23,6 +24,20 @@ def test_augmentations_that_do_the_same_count_and_the_published_recipes_do_not()
 @pytest.mark.parametrize('node', [None, [], {}, dict(type='Corrupt', corruption=None)])
 def test_nothing_to_find(node):
     assert training_corruptions(node) == []
+
+
+def test_the_text_of_a_config_gives_its_settings():
+    content = dict(
+        steps=[dict(type='Corrupt', corruption=['fog', 'snow'], prob=0.5), dict(type='RandomFlip', both=True)],
+        hooks=dict(when={'after-2': dict(type='Corrupt', corruption='frost')}, text="it's\n"),
+    )
+    assert stated(Config(content).pretty_text) == content
+    assert training_corruptions(stated(Config(content).pretty_text)) == ['fog', 'frost', 'snow']
+
+
+@pytest.mark.parametrize('text', ['', '<object at 0x7f>', 'a = \0', 'import os', 'a.b = f(c, [1])'])
+def test_other_texts_are_not_run(text):
+    assert training_corruptions(stated(text)) == []
 
 
 def test_the_table_names_corruptions_that_exist():
