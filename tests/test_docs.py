@@ -50,9 +50,11 @@ RUN |= {
 TWO = '--max-images 2 --worst-images 0'
 SEGFORMER = 'configs/fan_segformer_scenes.py work_dirs/demo/segformer/iter_320.pth --protocol quick'
 MASKRCNN = 'configs/fan_maskrcnn_scenes.py work_dirs/demo/maskrcnn/iter_640.pth --protocol quick'
+CAMVID = 'configs/fan_segformer_camvid.py work_dirs/fan_segformer_camvid/iter_1000.pth --protocol cityscapes-c'
 BOTH = 'work_dirs/both/fan_segformer_scenes-iter_'
 PAIR = ' '.join(f'configs/fan_segformer_scenes.py:work_dirs/demo/segformer/iter_{count}.pth' for count in (160, 320))
 RUN |= {
+    f'python tools/benchmark.py {CAMVID}': f'{TWO} --corruptions speckle_noise',
     'python -m fan_dense.models': '',
     'python -m fan_dense.models hybrid-small': '',
     f'python tools/benchmark.py {SEGFORMER}': TWO,
