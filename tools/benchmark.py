@@ -6,6 +6,7 @@ A result is kept as soon as it is there; tools/report.py makes a page of them.
 import argparse
 
 from fan_dense import cli, configuration
+from fan_dense.evaluation.protocol import read_protocol
 
 
 def parse() -> cli.Parser:
@@ -69,8 +70,10 @@ def benchmark(args) -> None:
     if (options['models'] is None) == (checkpoint is None):
         raise ValueError('give a CONFIG and its CHECKPOINT, or several as --models CONFIG:CHECKPOINT ...')
     options['models'] = options['models'] or [(config, checkpoint)]
+    # before the libraries take their time to load
     for path, _ in options['models']:
-        configuration.find(path)  # before the libraries take their time to load
+        configuration.find(path)
+    read_protocol(options['protocol']).restricted(options['corruptions'], options['severities'])
     from mmengine.dist import is_main_process
 
     from fan_dense.evaluation.sweep import benchmark

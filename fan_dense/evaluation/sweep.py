@@ -48,7 +48,7 @@ class SweepResult:
     missing: dict[str, list[Condition]]
 
     def text(self) -> str:
-        """The headline of each model, and where its results are."""
+        """The headline of each model, where its results are, and what makes a page of them."""
         lines = []
         for name, folder in self.folders.items():
             if name in self.summaries:
@@ -56,6 +56,9 @@ class SweepResult:
             else:
                 lines.append(f'{name}: {len(self.missing[name])} conditions have no result yet')
             lines.append(f'results in {folder}')
+        if self.summaries:
+            folders = ' '.join(str(folder) for name, folder in self.folders.items() if name in self.summaries)
+            lines.append(f'python tools/report.py {folders} makes a report of them')
         return '\n'.join(lines)
 
 
