@@ -25,7 +25,7 @@ def refused(command, *argv):
 def test_report(command, tmp_path, sweep):
     code, out, err = command('report', sweep, '--formats', 'md', 'html', 'csv', 'json')
     assert code == 0, err
-    names = ['report.md', 'conditions.csv', 'means.csv', 'report.json', 'report.html']
+    names = ['report.md', 'conditions.csv', 'means.csv', 'seconds.csv', 'report.json', 'report.html']
     assert out.splitlines()[:5] == [str(sweep / 'report' / name) for name in names]
     assert all((sweep / 'report' / name).stat().st_size > 500 for name in names)
     assert 'report.md exists already: --overwrite' in command('report', sweep)[2]

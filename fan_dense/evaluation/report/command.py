@@ -11,7 +11,7 @@ from fan_dense.evaluation.published import published
 from fan_dense.evaluation.report.entry import Entry, all_metrics, entries
 from fan_dense.evaluation.report.notices import notices
 from fan_dense.evaluation.report.read import check_together, read
-from fan_dense.evaluation.report.rows import conditions_csv, means_csv
+from fan_dense.evaluation.report.rows import conditions_csv, means_csv, seconds_csv
 from fan_dense.evaluation.report.tables import Reference
 from fan_dense.evaluation.report.timing import seconds
 from fan_dense.evaluation.result import nan_to_none
@@ -19,7 +19,7 @@ from fan_dense.files import refuse_existing, write_atomically
 
 FILES = {
     'md': ('report.md',),
-    'csv': ('conditions.csv', 'means.csv'),
+    'csv': ('conditions.csv', 'means.csv', 'seconds.csv'),
     'json': ('report.json',),
     'html': ('report.html',),
 }
@@ -124,7 +124,8 @@ def _texts_and_pictures(
         texts['report.md'] = markdown(content)
         pictures |= {photo.name: photo.content for photo in content.photos}
     if 'csv' in formats:
-        texts |= {'conditions.csv': conditions_csv(models), 'means.csv': means_csv(models)}
+        tables = conditions_csv(models), means_csv(models), seconds_csv(models)
+        texts |= dict(zip(FILES['csv'], tables, strict=True))
     if 'json' in formats:
         texts['report.json'] = _json(models, reference)
     if 'html' in formats:

@@ -21,14 +21,14 @@ class Sweep:
         folder: the folder.
         identity: what was measured.
         summary: its figures.
-        phases: of each condition, phase -> seconds.
+        phases: condition -> phase -> seconds.
         worst: content of ``worst/worst.json``; may be empty.
     """
 
     folder: Path
     identity: Identity
     summary: Summary
-    phases: Sequence[Mapping[str, float]]
+    phases: Mapping[str, Mapping[str, float]]
     worst: Sequence[Mapping]
 
 

@@ -30,7 +30,7 @@ def read(path: Path, *, partial: bool = False, resamples: int | None = None) -> 
         summary = _summary(folder, partial, resamples)
     except MissingConditions as error:
         raise ValueError(f'{path}: {error}') from error
-    phases = [result.phases for result in folder.results().values() if result.phases]
+    phases = {str(condition): result.phases for condition, result in folder.results().items() if result.phases}
     return Sweep(path, identity, summary, phases, _worst(path / 'worst' / 'worst.json'))
 
 

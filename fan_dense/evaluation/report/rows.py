@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from fan_dense.evaluation.report.entry import Entry
+from fan_dense.evaluation.report.timing import MAIN, WORKERS
 
 CONDITIONS = ('model', 'metric', 'condition', 'corruption', 'group', 'severity', 'value', 'images', 'unchanged_images',
               'pixel_digest', 'marks')  # fmt: skip
@@ -23,6 +24,18 @@ def means_csv(models: Sequence[Entry]) -> str:
     A class has three: class_clean, class_mpc and class_rpc.
     """
     return _csv(MEANS, (row for model in models for row in _means(model)))
+
+
+def seconds_csv(models: Sequence[Entry]) -> str:
+    """One row for each model and condition: seconds of each phase, of the workers together and of the main process."""
+    return _csv(
+        ('model', 'condition', *WORKERS, *MAIN, 'total'),
+        (
+            (model.name, condition, *(phases.get(name, math.nan) for name in (*WORKERS, *MAIN, 'total')))
+            for model in models
+            for condition, phases in model.sweep.phases.items()
+        ),
+    )
 
 
 def _conditions(model: Entry) -> Iterator[tuple]:
@@ -54,8 +67,6 @@ def _means(model: Entry) -> Iterator[tuple]:
                 for kind in ('clean', 'mpc', 'rpc')
             },
         }
-        for kind in ('clean', 'mpc', 'rpc'):
-            named[f'class_{kind}'] = {name: row[kind] for name, row in figures.by_class.items()}
         for kind, values in named.items():
             for name, value in values.items():
                 yield model.name, metric, kind, name, value, math.nan, math.nan, marks

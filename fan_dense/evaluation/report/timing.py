@@ -14,7 +14,7 @@ WORKERS = {'decode': 'decode', 'corrupt': 'corrupt', 'transform': 'resize and pa
 def seconds(model: Entry) -> dict[str, float]:
     """Phase -> seconds of all conditions together; empty where the sweep has no times."""
     totals: dict[str, float] = {}
-    for condition in model.sweep.phases:
+    for condition in model.sweep.phases.values():
         for phase, duration in condition.items():
             totals[phase] = totals.get(phase, 0.0) + duration
     return totals

@@ -64,6 +64,15 @@ def test_csv_of_means(several, sweeps):
     assert found[model, 'bbox_mAP_s', 'mpc', '']['value'] == ''  # no small objects: unknown, not 0
 
 
+def test_csv_of_seconds(several, sweeps):
+    found = {(row['model'], row['condition']): row for row in rows(several / 'seconds.csv')}
+    results = SweepFolder(sweeps['detector']).results()
+    assert sum(model == 'fan_maskrcnn_scenes' for model, _ in found) == len(results)
+    for condition, result in results.items():
+        row = found['fan_maskrcnn_scenes', str(condition)]
+        assert {phase: float(row[phase]) for phase in result.phases} == result.phases
+
+
 def test_json_is_the_summary(several, sweeps):
     content = json.loads((several / 'report.json').read_text(), parse_constant=pytest.fail)
     assert [model['name'] for model in content['models']] == ['fan_segformer_scenes', HARMFUL, 'fan_maskrcnn_scenes']
@@ -110,7 +119,7 @@ def test_the_same_sweeps_give_the_same_bytes(alone, sweeps, tmp_path):
 
 def test_only_what_is_asked_for_and_nothing_is_overwritten(sweeps, tmp_path):
     result = report(folders=[sweeps / 'whole'], out=tmp_path, formats=['csv', 'json'], resamples=0)
-    names = ['conditions.csv', 'means.csv', 'report.json']
+    names = ['conditions.csv', 'means.csv', 'seconds.csv', 'report.json']
     assert result.files == tuple(tmp_path / name for name in names)
     assert result.pictures == ()
     assert sorted(file.name for file in tmp_path.iterdir()) == names
