@@ -26,7 +26,7 @@ def test_report(command, tmp_path, sweep):
     code, out, err = command('report', sweep, '--formats', 'md', 'html', 'csv', 'json')
     assert code == 0, err
     names = ['report.md', 'conditions.csv', 'means.csv', 'seconds.csv', 'report.json', 'report.html']
-    assert out.splitlines()[:5] == [str(sweep / 'report' / name) for name in names]
+    assert out.splitlines()[:6] == [str(sweep / 'report' / name) for name in names]
     assert all((sweep / 'report' / name).stat().st_size > 500 for name in names)
     assert 'report.md exists already: --overwrite' in command('report', sweep)[2]
     assert command('report', sweep, '--formats', 'csv', '--overwrite')[0] == 0
