@@ -4,6 +4,7 @@ A result is kept as soon as it is there; tools/report.py makes a page of them.
 """
 
 import argparse
+import importlib
 
 from fan_dense import cli, configuration
 from fan_dense.evaluation.protocol import read_protocol
@@ -22,6 +23,9 @@ def parse() -> cli.Parser:
     )
     parser.add_argument(
         '--protocol', default='common', help='coco-c, cityscapes-c, common, all, quick, or a JSON file; default common'
+    )
+    parser.add_argument(
+        '--import', nargs='+', default=[], dest='imports', metavar='MODULE', help='modules with corruptions of your own'
     )
     parser.add_argument(
         '--corruptions', nargs='+', metavar='NAME', help='only these of the protocol, or groups of them'
@@ -73,6 +77,8 @@ def benchmark(args) -> None:
     # before the libraries take their time to load
     for path, _ in options['models']:
         configuration.find(path)
+    for module in options.pop('imports'):
+        importlib.import_module(module)
     read_protocol(options['protocol']).restricted(options['corruptions'], options['severities'])
     from mmengine.dist import is_main_process
 

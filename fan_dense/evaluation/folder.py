@@ -70,7 +70,8 @@ class Identity:
             if name == 'settings':
                 found += [f'config ({", ".join(configuration.differences(one, two)[:5])})']
             elif name == 'protocol':
-                found.append(f'protocol ({one["name"]}, now {two["name"]})')
+                names = [one['name'], two['name']]
+                found.append(f'protocol ({", now ".join(names) if len(set(names)) > 1 else f"another {names[0]}"})')
             elif isinstance(one, dict):
                 found += [f'{name}.{key}' for key in configuration.differences(one, two)]
             else:
@@ -123,10 +124,11 @@ class SweepFolder:
         return self.path / 'conditions' / f'{condition.file_stem}.json'
 
     def finished(self, condition: Condition) -> bool:
-        return self.result_file(condition).exists()
+        """Whether its result and records are there."""
+        return self.result_file(condition).exists() and self._records_file(condition).exists()
 
     def missing(self) -> list[Condition]:
-        """Conditions that have no result."""
+        """Conditions that are not finished."""
         return [condition for condition in self.conditions() if not self.finished(condition)]
 
     def write(self, result: ConditionResult, contributions: dict) -> None:

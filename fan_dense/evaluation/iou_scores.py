@@ -21,6 +21,25 @@ class ExactIoUMetric(IoUMetric):
     Arguments are those of ``mmseg.evaluation.IoUMetric``.
     """
 
+    def process(self, data_batch: dict, data_samples: list[dict]) -> None:
+        """Raises a ValueError for a label map of another size than its image, or with other numbers than classes have.
+
+        Left alone, such numbers count as wrong predictions without a word.
+        """
+        classes = len(self.dataset_meta['classes'])
+        for sample in () if self.format_only else data_samples:
+            file = sample.get('seg_map_path') or f'of image {sample.get("img_path")}'
+            labels, predicted = sample['gt_sem_seg']['data'].squeeze(), sample['pred_sem_seg']['data'].squeeze()
+            if labels.shape != predicted.shape:
+                raise ValueError(f'label map {file} is {_size(labels)}, its image {_size(predicted)}')
+            strange = labels[(labels != self.ignore_index) & ((labels < 0) | (labels >= classes))]
+            if len(strange):
+                raise ValueError(
+                    f'label map {file} has number {int(strange[0])}; the {classes} classes have 0 to {classes - 1}, '
+                    f'and what does not count has ignore_index, {self.ignore_index}'
+                )
+        super().process(data_batch, data_samples)
+
     def compute_metrics(self, results: list) -> dict[str, float]:
         # each image gives (intersection, union, predicted area, labelled area), (classes,) in pixels;
         # in float64 the sums are exact, so that they do not depend on the order of the images
@@ -38,3 +57,7 @@ class ExactIoUMetric(IoUMetric):
         counts = np.stack([np.stack(image) for image in results]).astype(np.int64)
         self.records = {} if self.nan_to_num is not None else {'iou': IoURecord(counts)}
         return scores
+
+
+def _size(labels) -> str:
+    return ' x '.join(map(str, labels.shape[:2])) + (f' with {labels.shape[2]} channels' if labels.ndim > 2 else '')

@@ -124,7 +124,7 @@ def _run(contestants, condition, batches, images: int) -> list[Outcome]:
                 contestant.take(
                     data if len(contestants) == 1 else {**data, 'data_samples': copy.deepcopy(data['data_samples'])}
                 )
-    figures = [contestant.finish(images) for contestant in contestants]
+    figures = [_unprefixed(contestant.finish(images)) for contestant in contestants]
     everywhere = itertools.chain(*all_gather_object(probes))
     report = examine(contestants[0].pixels(), images, condition=condition, probes=everywhere)
     main = {
@@ -140,8 +140,7 @@ def _run(contestants, condition, batches, images: int) -> list[Outcome]:
                 config=str(contestant.subject.config.filename),
                 checkpoint=str(contestant.subject.checkpoint),
                 checkpoint_digest=contestant.subject.checkpoint_digest,
-                # mmdet prefixes its figures: 'coco/bbox_mAP'
-                metrics={name.rpartition('/')[2]: float(value) for name, value in reported.items()},
+                metrics=reported,
                 per_class=scores.per_class(contestant.evaluator),
                 images=report.images,
                 pixel_digest=report.digest,
@@ -155,6 +154,15 @@ def _run(contestants, condition, batches, images: int) -> list[Outcome]:
         )
         for contestant, reported in zip(contestants, figures)
     ]
+
+
+def _unprefixed(reported: dict) -> dict[str, float]:
+    """Figures without the prefix that mmdet gives them: 'coco/bbox_mAP' is 'bbox_mAP'."""
+    names = [name.rpartition('/')[2] for name in reported]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f'several metrics of test_evaluator give {", ".join(twice)}; evaluate them one at a time')
+    return dict(zip(names, map(float, reported.values())))
 
 
 def alike(data: dict) -> Iterator[dict]:

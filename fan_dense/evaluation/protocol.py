@@ -191,8 +191,8 @@ def protocol_names() -> tuple[str, ...]:
 
 def _read(path: Path) -> Protocol:
     try:
-        return Protocol.from_dict(json.loads(path.read_text()))
-    except ValueError as error:  # json's and unicode's are ValueErrors too
+        return Protocol.from_dict(json.loads(path.read_bytes()))
+    except (ValueError, RecursionError) as error:  # json's and unicode's are ValueErrors too
         raise ValueError(f'protocol {path}: {error}') from error
 
 

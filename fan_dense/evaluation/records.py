@@ -241,7 +241,7 @@ def load(path: Path) -> dict[str, Record]:
         zlib.error,
     ) as error:
         raise ValueError(
-            f'{path} holds no records of a condition ({error}); delete it to have it made again'
+            f'{path} holds no records of a condition ({error}); delete it and run the sweep again with --resume'
         ) from error
 
 

@@ -77,7 +77,8 @@ def batches(
     order = _Order(conditions, share(images, rank, world_size), loader.get('batch_size', 1))
     options = {name: value for name, value in loader.items() if name not in _NOT_TORCHS}
     if not options.get('num_workers'):
-        options.pop('prefetch_factor', None)  # torch refuses it without workers
+        for name in ('prefetch_factor', 'timeout', 'multiprocessing_context'):  # torch refuses them without workers
+            options.pop(name, None)
     collate = partial(_collate, _collate_function(loader))
     source = _waited(iter(DataLoader(_Conditioned(dataset), batch_sampler=order, collate_fn=collate, **options)))
     for condition, first in source:

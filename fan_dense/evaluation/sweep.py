@@ -5,6 +5,7 @@
 
 import contextlib
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -57,8 +58,9 @@ class SweepResult:
                 lines.append(f'{name}: {len(self.missing[name])} conditions have no result yet')
             lines.append(f'results in {folder}')
         if self.summaries:
-            folders = ' '.join(str(folder) for name, folder in self.folders.items() if name in self.summaries)
-            lines.append(f'python tools/report.py {folders} makes a report of them')
+            folders = shlex.join(str(folder) for name, folder in self.folders.items() if name in self.summaries)
+            partial = ' --partial' if any(one.partial for one in self.summaries.values()) else ''
+            lines.append(f'python tools/report.py {folders}{partial} makes a report of them')
         return '\n'.join(lines)
 
 
@@ -112,8 +114,11 @@ def benchmark(
     """
     chosen = read_protocol(protocol).restricted(corruptions, severities)
     order = image_order or chosen.image_order
+    conditions = chosen.conditions(seed, order)[: 1 if clean_only else None]
     folders = _folders(models, chosen.name, out)
     for folder in folders.values():
+        if folder.path.is_file():
+            raise FileExistsError(f'{folder.path} is a file, a folder is needed for the results: --out DIR')
         if folder.exists() and not (resume or shard):
             raise FileExistsError(
                 f'{folder.path} holds a sweep already: --resume goes on with it, --out DIR is another place'
@@ -130,7 +135,7 @@ def benchmark(
             protocol=chosen.to_dict(),
             seed=seed,
             image_order=order,
-            max_images=max_images,
+            max_images=max_images if len(images) < len(subject.dataset) else None,
             images=len(images),
             data=data,
             classes=list(subject.dataset.metainfo['classes']),
@@ -139,7 +144,6 @@ def benchmark(
             versions=versions.installed(),
         )
         _enter(folder, identity)
-    conditions = [Condition()] if clean_only else chosen.conditions(seed, order)
     if shard:
         conditions = in_turn(conditions, *shard)
     failed = _run(subjects, list(folders.values()), conditions, images, workers, shard)
@@ -163,7 +167,7 @@ def _folders(models, protocol: str, out) -> dict[str, SweepFolder]:
     ]
     if len(set(names)) < len(names):
         raise ValueError(f'models {", ".join(names)}: equal names of config and checkpoint; rename a checkpoint')
-    place = re.sub(r'[^\w.-]+', '-', protocol).strip('-')  # no brackets of 'common (part)'
+    place = re.sub(r'[^\w.-]+', '-', protocol).strip('-.')[:60] or 'protocol'  # no brackets of 'common (part)'
     if len(models) > 1:
         parent = Path(out or Path('work_dirs', 'benchmark', place))
         return {name: SweepFolder(parent / name) for name in names}
@@ -293,9 +297,11 @@ def _summaries(
     folders, subjects, images, partial: bool, resamples: int | None, worst_images: int
 ) -> dict[str, Summary]:
     """Summarise what is complete (or at all, if ``partial``), and draw its worst images."""
+    box = [[name for name, folder in folders.items() if partial or not folder.missing()]]
+    broadcast_object_list(box)  # another job may finish a condition between the looks of two ranks
     summaries = {}
     for (name, folder), subject in zip(folders.items(), subjects):
-        if folder.missing() and not partial:
+        if name not in box[0]:
             continue
         if worst_images:
             worst.draw(folder, subject, images, worst_images)

@@ -42,7 +42,7 @@ def choose(scores: Mapping[Condition, np.ndarray], count: int) -> list[tuple[int
 
 
 def draw(folder: SweepFolder, subject: Subject, images: Sequence[int], count: int) -> None:
-    """Write ``worst/worst.json`` and the pictures that it names, unless it is there.
+    """Write ``worst/worst.json`` and the pictures that it names, unless these images are there.
 
     Args:
         folder: of a sweep with results.
@@ -51,7 +51,10 @@ def draw(folder: SweepFolder, subject: Subject, images: Sequence[int], count: in
         count: number of images to draw.
     """
     place = folder.path / 'worst'
-    box = [None if (place / WORST).exists() or not is_main_process() else _entries(folder, count)]
+    box = [None]
+    if is_main_process():
+        found = _entries(folder, count)
+        box = [None if _there(place, [entry for *_, entry in found]) else found]
     broadcast_object_list(box)
     if box[0] is None:
         return
@@ -63,6 +66,16 @@ def draw(folder: SweepFolder, subject: Subject, images: Sequence[int], count: in
                 write_atomically(place / entry[when], picture)
     if is_main_process():
         write_atomically(place / WORST, json.dumps([entry for _, _, entry in box[0]], indent=2) + '\n')
+
+
+def _there(place: Path, entries: Sequence[dict]) -> bool:
+    """Whether these images are drawn; others may be, of when fewer conditions had a result."""
+    try:
+        drawn = json.loads((place / WORST).read_text())
+        same = [{name: one[name] for name in entry} for one, entry in zip(drawn, entries, strict=True)] == list(entries)
+        return same and all((place / one[when]).is_file() for one in drawn for when in ('clean', 'corrupted'))
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
 
 
 def _entries(folder: SweepFolder, count: int) -> list[tuple[int, Condition, dict]]:

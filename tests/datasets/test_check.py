@@ -1,6 +1,7 @@
 """Bad data: one line that names the file and says what to do."""
 
 import json
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -134,6 +135,12 @@ def test_not_coco(tmp_path, text, reason):
 def test_coco_of_other_classes(coco):
     with pytest.raises(DataError, match=r'a.json has none of the classes dog, cat; its categories: car'):
         check_dataset({**coco, 'metainfo': dict(classes=('dog', 'cat'))})
+
+
+def test_coco_without_images(coco):
+    Path(coco['data_root'], coco['ann_file']).write_text(json.dumps({**COCO, 'images': []}))
+    with pytest.raises(DataError, match=r'a.json lists no image'):
+        check_dataset(coco)
 
 
 def test_list_of_test_images_may_lack_annotations(tmp_path):

@@ -169,3 +169,23 @@ def test_table():
         'car             0.5000      1.0000',
         'pedestrian         nan      0.0000',
     ]
+
+
+@pytest.mark.parametrize(
+    ('labels', 'told'),
+    [
+        (torch.zeros(1, 4, 5), 'label map b/1.png is 4 x 5, its image 4 x 6'),
+        (torch.zeros(4, 6, 3), 'label map b/1.png is 4 x 6 with 3 channels, its image 4 x 6'),
+        (torch.tensor([[[0, 255, 3, 2, 0, 0]] * 4]), 'b/1.png has number 3; the 3 classes have 0 to 2'),
+    ],
+)
+def test_label_maps_that_do_not_fit_are_named(labels, told):
+    from fan_dense.evaluation.iou_scores import ExactIoUMetric
+
+    metric = ExactIoUMetric()
+    metric.dataset_meta = dict(classes=CLASSES)
+    predicted = torch.zeros(1, 4, 6, dtype=torch.long)
+    sample = dict(seg_map_path='b/1.png', gt_sem_seg=dict(data=labels.long()), pred_sem_seg=dict(data=predicted))
+    with pytest.raises(ValueError, match=told):
+        metric.process({}, [sample])
+    metric.process({}, [{**sample, 'gt_sem_seg': dict(data=torch.full((1, 4, 6), 255))}])

@@ -5,7 +5,7 @@ from mmengine.dataset import BaseDataset
 
 import fan_dense  # noqa: F401
 from fan_dense.corruptions import corrupt, digest, seed_for
-from fan_dense.evaluation.loop import alike
+from fan_dense.evaluation.loop import _unprefixed, alike
 from fan_dense.evaluation.result import Condition
 from fan_dense.evaluation.stream import batches, share
 
@@ -84,6 +84,17 @@ def test_conditions_are_taken_shortly_before_they_are_due(dataset):
     stream = batches(dataset, loader, one_at_a_time(), range(5))
     next(stream)
     assert taken == CONDITIONS[:1]
+
+
+def test_options_of_workers_do_no_harm_without_any(dataset):
+    workers = dict(num_workers=0, prefetch_factor=2, timeout=60, multiprocessing_context='fork')
+    assert seen(dataset, loader=workers) == seen(dataset)
+
+
+def test_figures_of_two_metrics_do_not_replace_one_another():
+    assert _unprefixed({'coco/bbox_mAP': 1, 'mIoU': 0.5}) == {'bbox_mAP': 1.0, 'mIoU': 0.5}
+    with pytest.raises(ValueError, match='several metrics of test_evaluator give bbox_mAP'):
+        _unprefixed({'near/bbox_mAP': 1, 'far/bbox_mAP': 0.5, 'mIoU': 0.5})
 
 
 def test_times_are_measured_apart(dataset):

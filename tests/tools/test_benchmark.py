@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from fan_dense.corruptions import registry
 from fan_dense.datasets import transforms
 from fan_dense.evaluation import condition, sweep
 from tests.conftest import TOOLS
@@ -91,6 +92,8 @@ def test_another_model_or_setting_is_not_mixed_in(data, trained, whole):
         sweep.benchmark(**resumed, seed=1, **PART)
     with pytest.raises(ValueError, match=r'differs in protocol \(common \(part\), now quick\)'):
         sweep.benchmark(**resumed, protocol='quick')
+    with pytest.raises(ValueError, match=r'differs in protocol \(another common \(part\)\)'):
+        sweep.benchmark(**resumed, **{**PART, 'severities': [2]})
     with pytest.raises(ValueError, match=r'differs in max_images \(None, now 3\), images \(6, now 3\)'):
         sweep.benchmark(**resumed, max_images=3, **PART)
     with pytest.raises(ValueError, match=r'differs in config \(model.decode_head.dropout_ratio\)'):
@@ -166,6 +169,62 @@ def test_the_clean_condition_alone_and_a_partial_summary(data, trained, tmp_path
     code, out, err = command('benchmark', *arguments, '--clean-only', '--resume', '--partial')
     assert code == 0
     assert 'PARTIAL: 4 of 5 conditions are missing' in out
+
+
+def test_what_was_drawn_or_kept_of_an_unfinished_sweep_is_made_again(data, trained, tmp_path):
+    options = dict(models=models('segmentation', data, trained), out=tmp_path / 'sweep', corruptions=['fog', 'snow'])
+    options |= dict(severities=[3], max_images=1000, worst_images=2, resamples=20)
+    sweep.benchmark(**options, clean_only=True, partial=True)
+    sweep.benchmark(**options, resume=True)
+    worst, summary = tmp_path / 'sweep' / 'worst' / 'worst.json', tmp_path / 'sweep' / 'summary.json'
+    assert len(json.loads(worst.read_text())) == 2
+    assert json.loads((tmp_path / 'sweep' / 'sweep.json').read_text())['max_images'] is None  # there are six
+    drawn, figures, at = worst.read_text(), summary.read_bytes(), worst.stat().st_mtime_ns
+    sweep.benchmark(**options, resume=True)
+    assert worst.stat().st_mtime_ns == at
+    records = tmp_path / 'sweep' / 'records' / 'fog-3-seed0-bgr.npz'
+    records.write_bytes(b'')
+    with pytest.raises(ValueError, match='fog-3-seed0-bgr.npz holds no records .*delete it and run the sweep again'):
+        sweep.benchmark(**options, resume=True)
+    records.unlink()
+    worst.write_text('{')
+    sweep.benchmark(**options, resume=True)
+    assert summary.read_bytes() == figures
+    assert worst.read_text() == drawn
+
+
+@pytest.mark.parametrize('name', ['..', '!!!', 'x' * 300])
+def test_the_folder_of_a_protocol_is_below_the_checkpoints(name):
+    (folder,) = sweep._folders([('c.py', 'w.pth')], name, None).values()
+    assert folder.path.parent == Path('work_dirs/c/benchmark/w')
+    assert 0 < len(folder.path.name) < 256
+    assert folder.path.name != '..'
+
+
+def test_bad_seeds_and_places_leave_nothing_behind(data, trained, tmp_path):
+    model = models('segmentation', data, trained)
+    with pytest.raises(ValueError, match='seed is -1'):
+        sweep.benchmark(models=model, seed=-1, out=tmp_path / 'sweep')
+    (tmp_path / 'file').write_text('mine')
+    with pytest.raises(FileExistsError, match='file is a file, a folder is needed'):
+        sweep.benchmark(models=model, out=tmp_path / 'file')
+    assert [path.name for path in tmp_path.iterdir()] == ['file']
+
+
+def test_corruptions_of_the_user(data, trained, tmp_path, command, monkeypatch):
+    code = 'from fan_dense.corruptions import register\nregister(\'dusk "1"\')(lambda image, severity: image // 2)\n'
+    (tmp_path / 'of_mine.py').write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, '_registered', dict(registry._registered))
+    groups = {'light': [{'corruptions': ['dusk "1"'], 'severities': [3]}]}
+    (tmp_path / 'mine.json').write_text(json.dumps({'name': 'mine', 'groups': groups}))
+    model, options = models('segmentation', data, trained)[0], ('--protocol', 'mine.json', '--out', 'sweep')
+    code, _, err = command('benchmark', *model, *options)
+    assert code == 2
+    assert "unknown corruption 'dusk" in err
+    code, _, err = command('benchmark', *model, *options, '--import', 'of_mine')
+    assert code == 0, err
+    assert command('report', 'sweep', '--formats', 'csv', '--import', 'of_mine')[0] == 0
 
 
 @pytest.mark.parametrize(

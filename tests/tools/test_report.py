@@ -77,7 +77,7 @@ def test_another_format(command, sweep):
 
 def test_broken_files(command, sweep):
     (sweep / 'worst' / 'worst.json').write_text('[{"image": "a.png"}]')
-    assert "worst.json does not list worst images: KeyError: 'condition'" in refused(command, sweep)
+    assert "worst.json does not list worst images (KeyError: 'condition'); delete it" in refused(command, sweep)
     (sweep / 'worst' / 'worst.json').write_text('[]')
     (sweep / 'conditions' / 'fog-3-seed0-bgr.json').write_text('{}')
     assert 'fog-3-seed0-bgr.json is not the result of a condition' in refused(command, sweep)

@@ -76,12 +76,12 @@ def report(
     out = Path(out) if out else (paths[0] if len(paths) == 1 else paths[0].parent) / 'report'
     for one in formats:
         for name in FILES[one]:
-            refuse_existing(out / name, overwrite=overwrite)
+            refuse_existing(out / name, overwrite=overwrite, otherwise='--out DIR')
     models = entries([read(path, partial=partial, resamples=resamples) for path in paths])
     compared = _reference(models, Path(reference), partial) if reference else None
     texts, pictures = _texts_and_pictures(models, compared, formats)
     for name in pictures:
-        refuse_existing(out / name, overwrite=overwrite)
+        refuse_existing(out / name, overwrite=overwrite, otherwise='--out DIR')
     for name, content in (*pictures.items(), *texts.items()):
         write_atomically(out / name, content)
     return ReportResult(

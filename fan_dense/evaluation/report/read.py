@@ -83,4 +83,7 @@ def _worst(file: Path) -> list[dict]:
     try:
         return [{name: one[name] for name in _WORST} for one in json.loads(file.read_text())]
     except (ValueError, TypeError, KeyError) as error:
-        raise ValueError(f'{file} does not list worst images: {type(error).__name__}: {error}') from error
+        raise ValueError(
+            f'{file} does not list worst images ({type(error).__name__}: {error}); '
+            'delete it, the sweep draws them again with --resume'
+        ) from error
