@@ -54,7 +54,7 @@ def examine(
     if len(records) != expected:
         raise SilentlyClean(
             f'{len(records)} of {expected} images carry a record of their pixels: Corrupt must run in the '
-            "test pipeline, and 'corruption' be among the meta_keys of its packing step"
+            "test pipeline, 'corruption' be among the meta_keys of its packing step, and no image be there twice"
         )
     done = {tuple(record[field] for field in _IDENTITY) for record in records.values()}
     if len(done) > 1:

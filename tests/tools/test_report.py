@@ -55,6 +55,9 @@ def test_partial_sweeps_need_to_be_asked_for(command, tmp_path):
 
 def test_no_sweep_there(command, tmp_path, sweep):
     assert 'nowhere holds no sweep' in refused(command, tmp_path / 'nowhere')
+    (tmp_path / 'report').mkdir()
+    (tmp_path / 'report' / 'report.md').write_text('of others')
+    assert f'{tmp_path} holds no sweep' in refused(command, tmp_path)
     assert 'a folder is given twice' in refused(command, sweep, f'{sweep}/../sweep')
     assert 'nowhere holds no sweep' in refused(command, sweep, '--reference', tmp_path / 'nowhere')
 

@@ -41,6 +41,7 @@ def check_together(paths: Sequence[Path]) -> None:
     if len({path.resolve() for path in paths}) < len(paths):
         raise ValueError(f'a folder is given twice: {", ".join(map(str, paths))}')
     first, *others = (SweepFolder(path) for path in paths)
+    _ = first.identity  # before anything else is found fault with
     for folder in others:
         for what in ('protocol', 'image_order'):
             ours, theirs = getattr(folder.identity, what), getattr(first.identity, what)
