@@ -94,6 +94,8 @@ def _trained(config: Path, folder: Path, cfg_options: dict) -> Path:
         started = (folder / 'last_checkpoint').exists()
         print(f'{"Going on with" if started else "Training"} {config.name} in {folder}', flush=True)
         train(config=config, work_dir=folder, resume=started, cfg_options=cfg_options)
+    else:
+        print(f'Trained {config.name} before, in {folder}', flush=True)
     return Path(json.loads(finished.read_text())['checkpoint'])
 
 

@@ -52,7 +52,7 @@ SEGFORMER = 'configs/fan_segformer_scenes.py work_dirs/demo/segformer/iter_320.p
 MASKRCNN = 'configs/fan_maskrcnn_scenes.py work_dirs/demo/maskrcnn/iter_640.pth --protocol quick'
 CAMVID = 'configs/fan_segformer_camvid.py work_dirs/fan_segformer_camvid/iter_1000.pth --protocol cityscapes-c'
 BOTH = 'work_dirs/both/fan_segformer_scenes-iter_'
-PAIR = ' '.join(f'configs/fan_segformer_scenes.py:work_dirs/demo/segformer/iter_{count}.pth' for count in (160, 320))
+PAIR = ' '.join(f'configs/fan_segformer_scenes.py:work_dirs/demo/segformer/iter_{count}.pth' for count in (240, 320))
 RUN |= {
     f'python tools/benchmark.py {CAMVID}': f'{TWO} --corruptions speckle_noise',
     'python -m fan_dense.models': '',
@@ -63,7 +63,7 @@ RUN |= {
     f'python tools/benchmark.py {MASKRCNN} --shard 1/3': TWO,
     f'torchrun --nproc-per-node 2 tools/benchmark.py {MASKRCNN} --out work_dirs/ranks --launcher pytorch': TWO,
     f'python tools/benchmark.py --models {PAIR} --protocol quick --out work_dirs/both': TWO,
-    f'python tools/report.py {BOTH}160 {BOTH}320': '',
+    f'python tools/report.py {BOTH}240 {BOTH}320': '',
     'python tools/write_scenes.py mine --train 1 --val 20': '',
     'python tools/benchmark.py my_coco.py work_dirs/demo/maskrcnn/iter_640.pth --protocol quick': TWO,
     'python tools/write_scenes.py streets --layout cityscapes --train 1 --val 20': '',
@@ -130,7 +130,7 @@ def checkout(tmp_path_factory):
     for model, name in (('segformer', 'iter_320.pth'), ('maskrcnn', 'iter_640.pth')):
         shutil.copy(root / 'work_dirs' / 'demo' / model / 'iter_1.pth', root / 'work_dirs' / 'demo' / model / name)
     segmenter = root / 'work_dirs' / 'demo' / 'segformer'
-    shutil.copy(segmenter / 'iter_1.pth', segmenter / 'iter_160.pth')
+    shutil.copy(segmenter / 'iter_1.pth', segmenter / 'iter_240.pth')
     for name, text in shown_files().items():
         (root / name).write_text(text)
     for image in ('coco/val2017/000000000139.jpg', 'cityscapes/leftImg8bit/val/bonn/bonn_000001_leftImg8bit.png'):

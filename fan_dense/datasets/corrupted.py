@@ -197,8 +197,11 @@ def read(path: Path) -> np.ndarray:
     """Decode an image as mmcv does, (H, W, 3) uint8 in BGR order.
 
     Raises:
+        MissingDataError: there is no such file.
         DataError: the file is truncated, or no image.
     """
+    if not path.is_file():
+        raise MissingDataError(f'image {path} does not exist')
     data = path.read_bytes()
     check_image(data, str(path))
     image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)

@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import math
 import re
 import shlex
 import sys
@@ -317,5 +318,9 @@ def _headline(name: str, summary: Summary) -> list[str]:
     )
     lines = [f'{name}, {summary.protocol["name"]}, {summary.images} images{partial}']
     for metric, figures in summary.metrics.items():
-        lines.append(f'  {metric:<12} clean {figures.clean:.4f}  mPC {figures.mpc:.4f}  rPC {figures.rpc:.1%}')
+        if math.isnan(figures.clean) and math.isnan(figures.mpc):
+            lines.append(f'  {metric:<12} no ground truth')
+            continue
+        rpc = '-' if math.isnan(figures.rpc) else f'{figures.rpc:.1%}'
+        lines.append(f'  {metric:<12} clean {figures.clean:.4f}  mPC {figures.mpc:.4f}  rPC {rpc}')
     return lines

@@ -20,3 +20,5 @@ def test_contact_sheet(command, tmp_path):
     )
     code, _, err = command('show_corruptions', 'image.png', '--out', 'sheet.xyz')
     assert (code, err) == (2, 'error: sheet.xyz: the name of a picture ends in .png or .jpg\n')
+    code, _, err = command('show_corruptions', 'missing.png')
+    assert (code, err) == (2, 'error: image missing.png does not exist\n')
