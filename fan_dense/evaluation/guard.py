@@ -28,11 +28,13 @@ class PixelReport:
     Attributes:
         images: number of different images.
         digest: hex digest (128 bits) over the pixels of all images, whatever their order.
+        clean_digest: the same over the pixels before the corruption.
         unchanged: keys of the images on which the corruption had no effect (a constant image has no contrast to lose).
     """
 
     images: int
     digest: str
+    clean_digest: str
     unchanged: tuple[str, ...]
 
 
@@ -79,10 +81,19 @@ def examine(
             f'{corruption} changed {image}, and yet the network was given the same as without it, as of all images of '
             'its data set: does a step after Corrupt load the image again?'
         )
+    return PixelReport(
+        images=len(records),
+        digest=_over_all(records, 'seen'),
+        clean_digest=_over_all(records, 'clean'),
+        unchanged=tuple(unchanged) if corruption is not None else (),
+    )
+
+
+def _over_all(records: dict[str, dict], pixels: str) -> str:
     state = hashlib.sha256()
-    for record in sorted(records.values(), key=lambda record: (record['key'], record['seen'])):
-        state.update(f'{record["key"]} {record["seen"]}\n'.encode())
-    return PixelReport(len(records), state.hexdigest()[:32], tuple(unchanged) if corruption is not None else ())
+    for key, digest in sorted((record['key'], record[pixels]) for record in records.values()):
+        state.update(f'{key} {digest}\n'.encode())
+    return state.hexdigest()[:32]
 
 
 @HOOKS.register_module()

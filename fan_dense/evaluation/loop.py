@@ -144,6 +144,7 @@ def _run(contestants, condition, batches, images: int) -> list[Outcome]:
                 per_class=scores.per_class(contestant.evaluator),
                 images=report.images,
                 pixel_digest=report.digest,
+                clean_pixel_digest=report.clean_digest,
                 unchanged_images=list(report.unchanged),
                 seconds=total,
                 phases=seconds,

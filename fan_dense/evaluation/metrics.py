@@ -354,6 +354,7 @@ def _classes(result: ConditionResult) -> list[str]:
 
 _SHARED = {
     'checkpoints': lambda result: result.checkpoint_digest,
+    'images before corruption': lambda result: result.clean_pixel_digest,
     'numbers of images': lambda result: result.images,
     'metrics': lambda result: sorted(result.metrics),
     'metrics of classes': lambda result: sorted(result.per_class),

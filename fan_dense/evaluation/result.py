@@ -48,6 +48,7 @@ class ConditionResult:
         per_class: metric -> class -> fraction; NaN for an absent class.
         images: number of images scored.
         pixel_digest: over the pixels that the network's pipeline was given, before resizing.
+        clean_pixel_digest: the same before the corruption: equal in all conditions of a sweep.
         unchanged_images: keys of images on which the corruption had no effect.
         seconds: duration of the evaluation.
         phases: phase of it -> seconds; see :class:`fan_dense.evaluation.loop.Outcome`.
@@ -68,6 +69,7 @@ class ConditionResult:
     finished: str
     versions: dict[str, str]
     phases: dict[str, float] = field(default_factory=dict)
+    clean_pixel_digest: str = ''
 
     def to_json(self) -> str:
         """JSON text; NaN is written as null."""

@@ -59,6 +59,16 @@ def test_the_digest_knows_pixels_and_names_but_not_the_order():
     assert len(digest) == 32
 
 
+def test_the_clean_digest_is_the_same_under_every_corruption():
+    fog, clean = (
+        records(record('a', **kind), record('b', **kind))
+        for kind in ({}, dict(seen='c', corruption=None, severity=None))
+    )
+    assert examine(fog, expected=2).clean_digest == examine(clean, expected=2).clean_digest
+    assert examine(clean, expected=2).clean_digest == examine(clean, expected=2).digest
+    assert examine(fog, expected=2).clean_digest != examine(fog, expected=2).digest
+
+
 def test_pixels_of_another_condition_than_was_asked_for_fail():
     made = records(record('a'), record('b'))
     assert examine(made, 2, condition=Condition(corruption='fog', severity=3)).images == 2

@@ -231,6 +231,7 @@ def test_a_clean_result_of_any_seed_will_do_but_only_one():
     ('changes', 'message'),
     [
         (dict(checkpoint_digest='1' * 16), 'checkpoints of fog 2 differ from those of clean'),
+        (dict(clean_pixel_digest='x'), 'images before corruption of fog 2 differ from those of clean'),
         (dict(images=3), r'numbers of images of fog 2 differ from those of clean \(3 and 4\)'),
         (dict(metrics={'mAcc': 0.3}), r'metrics of fog 2 differ from those of clean \(mAcc and mIoU\)'),
         (dict(per_class={'IoU': {'car': 0.3}}), 'metrics of classes of fog 2 differ'),
