@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from mmengine.config import Config
+from mmengine.registry import DefaultScope
 from torch import Tensor, nn
 
 from fan_dense.models import FAN
@@ -68,7 +69,8 @@ def segmentor(head: str = 'LinearSegformerHead') -> nn.Module:
         ),
         test_cfg=dict(mode='whole'),
     )
-    return mmseg.build_segmentor(config).eval()
+    with DefaultScope.overwrite_default_scope('mmseg'):  # another test may have set its own
+        return mmseg.build_segmentor(config).eval()
 
 
 @pytest.fixture
@@ -198,7 +200,7 @@ def test_converted_files_have_all_of_a_model(found, backbone, heads, tmp_path):
     host = 'mmseg' if found == 'segformer' else 'mmdet'
     pytest.importorskip(f'{host}.models')
     model = Config.fromstring(MODELS[found], '.py').model
-    with torch.device('meta'):
+    with torch.device('meta'), DefaultScope.overwrite_default_scope(host):
         own = importlib.import_module(f'{host}.registry').MODELS.build(model).state_dict()
     assert shapes(content['state_dict']) == shapes(own)
     assert eval(lines[0].removeprefix('backbone=')) == model.backbone
