@@ -76,8 +76,8 @@ class FANArch:
                 continue
             raise ValueError(f"FAN arch: {key} must be two numbers for stem='hybrid' and absent otherwise, not {value}")
         for dim, heads in set(self.blocks()):
-            for count in (heads, self.channel_heads or heads):
-                if dim % count:
+            for count in (heads, heads if self.channel_heads is None else self.channel_heads):
+                if type(count) is not int or count < 1 or dim % count:
                     raise ValueError(f'FAN arch: {count} heads do not divide {dim} channels')
         taps, depth, count = self.tapped(), len(self.blocks()), 1 if self.stem == 'hybrid' else 3
         if len(taps) != count or list(taps) != sorted(set(taps)) or not 0 <= taps[0] <= taps[-1] < depth:
