@@ -25,7 +25,7 @@ from mmengine.registry import DefaultScope
 
 from fan_dense import configuration, versions
 from fan_dense.corruptions import corrupt, seed_for
-from fan_dense.datasets.transforms import image_key
+from fan_dense.datasets.transforms import Corrupt, image_key
 from fan_dense.datasets.wrappers import parts
 from fan_dense.evaluation import pipeline, scores
 from fan_dense.evaluation.condition import prepare
@@ -39,7 +39,7 @@ from fan_dense.files import write_atomically
 def bare(subject: Subject, conditions: list[Condition], images: list[int]) -> None:
     """Evaluate without any bookkeeping."""
     (part,) = parts(subject.dataset)
-    load, *rest = [step for step in part.pipeline.transforms if type(step).__name__ not in ('Corrupt', '_TimedCorrupt')]
+    load, *rest = [step for step in part.pipeline.transforms if not isinstance(step, Corrupt)]
     folder = pipeline.image_folder(part)
     evaluator = Evaluator(scores.exact(subject.config.test_evaluator))
     evaluator.dataset_meta = subject.dataset.metainfo
