@@ -168,12 +168,6 @@ class SweepFolder:
         """
         results = self.results()
         clean = results.get(Condition())
-        for condition, result in results.items():
-            if clean and condition.corruption and result.pixel_digest == clean.pixel_digest:
-                raise ValueError(
-                    f'{self.result_file(condition)}: {condition} was scored on the pixels of the clean images; '
-                    'delete it and run the sweep again with --resume'
-                )
         bounds = None
         if resamples != 0 and clean and len(results) > 1:
             contributions = {condition: self.records(condition) for condition in results}

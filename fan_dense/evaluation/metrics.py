@@ -345,7 +345,10 @@ def _check_belonging(found: dict[str, ConditionResult]) -> None:
                     f'{_short(read(first))}): these results do not belong together'
                 )
         if name != 'clean' and 'clean' in found and result.pixel_digest == found['clean'].pixel_digest:
-            raise ValueError(f'the pixels of {name} are those of clean: these are clean scores under its name')
+            raise ValueError(
+                f'the pixels of {name} are those of clean: it was scored on the pixels of the clean images; delete its '
+                'result and run the sweep again with --resume'
+            )
 
 
 def _classes(result: ConditionResult) -> list[str]:
