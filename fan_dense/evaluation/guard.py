@@ -96,6 +96,16 @@ def _over_all(records: dict[str, dict], pixels: str) -> str:
     return state.hexdigest()[:32]
 
 
+def records_of(outputs) -> dict[str, dict]:
+    """Image path -> what ``Corrupt`` recorded of it, of a model's predictions."""
+    return {sample.img_path: sample.metainfo['corruption'] for sample in outputs if 'corruption' in sample.metainfo}
+
+
+def of_all_ranks(records: dict[str, dict]) -> dict[str, dict]:
+    """The records of all ranks together."""
+    return {path: record for part in all_gather_object(records) for path, record in part.items()}
+
+
 @HOOKS.register_module()
 class PixelGuard(Hook):
     """Collects the records of ``Corrupt`` during a test and fails it if :func:`examine` does.
@@ -109,15 +119,11 @@ class PixelGuard(Hook):
         self.report: PixelReport | None = None
 
     def after_test_iter(self, runner, batch_idx, data_batch=None, outputs=None) -> None:
-        for sample in outputs:
-            if 'corruption' in sample.metainfo:
-                self.records[sample.img_path] = sample.metainfo['corruption']
+        self.records |= records_of(outputs)
 
     def after_test_epoch(self, runner, metrics=None) -> None:
         from fan_dense.evaluation import probe
 
-        everyone = {}
-        for records in all_gather_object(self.records):
-            everyone |= records
+        everyone = of_all_ranks(self.records)
         dataset = runner.test_dataloader.dataset
         self.report = examine(everyone, len(dataset), probes=probe.probes(dataset, everyone))

@@ -20,7 +20,7 @@ from mmengine.runner import Runner
 from fan_dense import versions
 from fan_dense.evaluation import scores, stream
 from fan_dense.evaluation.drawing import DrawPredictions
-from fan_dense.evaluation.guard import SilentlyClean, examine
+from fan_dense.evaluation.guard import SilentlyClean, examine, of_all_ranks, records_of
 from fan_dense.evaluation.progress import Progress
 from fan_dense.evaluation.result import Condition, ConditionResult
 
@@ -222,10 +222,7 @@ class _Contestant:
 
     def pixels(self) -> dict[str, dict]:
         """Image path -> what ``Corrupt`` recorded of it, on all ranks."""
-        everyone = {}
-        for pixels in all_gather_object(self.evaluator.pixels):
-            everyone |= pixels
-        return everyone
+        return of_all_ranks(self.evaluator.pixels)
 
     @contextlib.contextmanager
     def _at_home(self):
@@ -259,9 +256,7 @@ class _Watched(Evaluator):
             torch.cuda.synchronize()
         predicted = time.perf_counter()
         self.network += predicted - self.since
-        for sample in data_samples:
-            if 'corruption' in sample.metainfo:
-                self.pixels[sample.img_path] = sample.metainfo['corruption']
+        self.pixels |= records_of(data_samples)
         super().process(data_samples, data_batch)
         self.metric += time.perf_counter() - predicted
 
