@@ -1,5 +1,6 @@
 """Versions of the packages that figures depend on."""
 
+import functools
 from importlib import metadata
 
 PACKAGES = (
@@ -17,6 +18,7 @@ PACKAGES = (
 )
 
 
+@functools.cache
 def installed() -> dict[str, str]:
     """Package -> version, of those that are installed."""
     found = {}
